@@ -1,0 +1,1 @@
+"""The implementation; import the public names from `grain`."""

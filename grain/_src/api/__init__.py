@@ -1,0 +1,1 @@
+"""The handles: what a user writes."""

@@ -1,0 +1,44 @@
+"""Checks of arguments: every message names the argument, the value and what is allowed."""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+MAX_SEED = 2**32 - 1
+
+
+def integer(name: str, value: Any) -> int:
+    """Returns `value` as an int; a float, even a whole one, or a string is refused."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, got {value!r}") from None
+
+
+def positive(name: str, value: Any) -> int:
+    """Returns `value` if it is an integer of at least 1."""
+    if (checked := integer(name, value)) < 1:
+        raise ValueError(f"{name} must be a positive integer, got {value!r}")
+    return checked
+
+
+def non_negative(name: str, value: Any) -> int:
+    """Returns `value` if it is an integer of at least 0."""
+    if (checked := integer(name, value)) < 0:
+        raise ValueError(f"{name} must be an integer of at least 0, got {value!r}")
+    return checked
+
+
+def seed(name: str, value: Any) -> int:
+    """Returns `value` if it is a seed: an integer from 0 to 2**32 - 1."""
+    checked = integer(name, value)
+    if not 0 <= checked <= MAX_SEED:
+        raise ValueError(f"{name} must be between 0 and 2**32 - 1, got {value!r}")
+    return checked
+
+
+def function(name: str, value: Any) -> Callable[..., Any]:
+    """Returns `value` if it can be called."""
+    if not callable(value):
+        raise TypeError(f"{name} must be a function or a transformation, got {value!r}")
+    return value  # type: ignore[no-any-return]

@@ -1,0 +1,1 @@
+"""How a pipeline runs: inline, on threads, in worker processes."""

@@ -1,0 +1,128 @@
+"""The iterator over a dataset with random access: its whole state is the index of the next element."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Protocol
+
+from grain._src.engine.blocks import Block
+from grain._src.errors import StateError
+from grain._src.nodes.base import MapNode
+from grain._src.nodes.blame import annotate
+from grain._src.nodes.drops import Drops
+from grain._src.nodes.stream import DatasetIterator, field
+
+
+class Reader(Protocol):
+    """Who computes the elements: inline or threads."""
+
+    def block_at(self, position: int) -> Block | None:
+        """Returns elements from `position` on, at least one; None at the end."""
+
+    def start(self) -> None:
+        """Begins to work ahead."""
+
+    def close(self) -> None:
+        """Ends the background work."""
+
+
+def _closed_items(what: str) -> Iterator[Any]:
+    raise ValueError(f"Trying to advance a closed iterator: {what}")
+    yield
+
+
+class ReaderIterator(DatasetIterator[Any]):
+    """Hands out the elements of a dataset with random access, in order, without the holes."""
+
+    def __init__(self, node: MapNode, reader: Reader, allow_nones: bool) -> None:
+        super().__init__()
+        self._node = node
+        self._reader = reader
+        self._allow_nones = allow_nones
+        self._drops = Drops(f"`{node.describe()}`")
+        self._seek(0)
+
+    def _seek(self, position: int) -> None:
+        self._block = Block.of([], position)
+        self._items = self._block.items
+        self._drops.restart(position)
+
+    @property
+    def position(self) -> int:
+        """The index of the next element to look at."""
+        return self._block.position
+
+    def __next__(self) -> Any:
+        while True:
+            try:
+                for element in self._items:
+                    if element is not None or self._allow_nones:
+                        return element
+                    self._drops.drop(self._block.position)
+            except Exception as error:
+                self._fail(error)
+                raise
+            self._advance()
+
+    def pull(self, count: int) -> list[Any]:
+        elements: list[Any] = []
+        missing = count
+        while missing:
+            try:
+                elements.extend(islice(self._items, missing))
+            except Exception as error:
+                self._fail(error)
+                raise
+            if not self._allow_nones and not self._node.dense:
+                kept = [element for element in elements if element is not None]
+                if len(kept) < len(elements):
+                    for _ in range(len(elements) - len(kept)):
+                        self._drops.drop(self._block.position)
+                    elements = kept
+            missing = count - len(elements)
+            if missing:
+                try:
+                    self._advance()
+                except StopIteration:
+                    break
+        return elements
+
+    def _advance(self) -> None:
+        """Goes on to the next block; raises the error that stands at its place, or StopIteration."""
+        if self._closed:
+            next(_closed_items(self._node.describe()))
+        done = self._block
+        if done.error is not None:
+            error, done.error = done.error, None
+            self._fail(error)
+            raise error
+        block = self._reader.block_at(done.end)
+        if block is None:
+            raise StopIteration
+        self._block, self._items = block, block.items
+
+    def _fail(self, error: BaseException) -> None:
+        """Stays at the element that failed, so that a later `next` tries it again."""
+        position = self._block.position
+        if not self._closed:
+            annotate(error, self._node, position)
+            self._seek(position)
+
+    def get_state(self) -> dict[str, Any]:
+        return {"next_index": self._block.position}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        index = field(state, "next_index", int)
+        if index < 0:
+            raise StateError(f"'next_index' in the state must be at least 0, got {index}")
+        self._seek(index)
+
+    def start_prefetch(self) -> None:
+        self._reader.start()
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._reader.close()
+            position = self._block.position
+            self._block = Block(_closed_items(self._node.describe()), iter(()), position)
+            self._items = self._block.items

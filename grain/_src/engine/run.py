@@ -1,0 +1,40 @@
+"""Starts a pipeline: turns its nodes into running iterators."""
+
+import dataclasses
+from typing import Any
+
+from grain._src.engine.inline import InlineReader
+from grain._src.engine.reader import Reader, ReaderIterator
+from grain._src.engine.threads import ThreadedReader
+from grain._src.nodes import context
+from grain._src.nodes.base import MapNode, Node
+from grain._src.nodes.custom import CustomStream
+from grain._src.nodes.stream import DatasetIterator, StreamNode
+from grain._src.nodes.to_iter import ToIter, WithOptions
+
+
+def iterate(node: Node) -> DatasetIterator[Any]:
+    """Returns an iterator over the elements of `node`, at its beginning."""
+    if isinstance(node, MapNode):
+        node = ToIter(node)
+    if isinstance(node, ToIter):
+        return _read(node)
+    if isinstance(node, WithOptions):
+        here = context.current()
+        with context.using(dataclasses.replace(here, options=here.options.merge(node.options))):
+            return iterate(node.parent)
+    if isinstance(node, CustomStream):
+        return node.build(())
+    if isinstance(node, StreamNode):
+        return node.build([iterate(parent) for parent in node.parents])
+    raise TypeError(f"cannot iterate over {node!r}")
+
+
+def _read(node: ToIter) -> DatasetIterator[Any]:
+    options = node.read_options
+    reader: Reader
+    if options.num_threads:
+        reader = ThreadedReader(node.parent, int(options.num_threads), int(options.prefetch_buffer_size))
+    else:
+        reader = InlineReader(node.parent)
+    return ReaderIterator(node.parent, reader, node.allow_nones)

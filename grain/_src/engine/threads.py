@@ -1,0 +1,187 @@
+"""The threaded executor: blocks of elements are computed ahead in the background and handed out in order."""
+
+import threading
+import weakref
+from time import perf_counter, thread_time
+from typing import Any
+
+import numpy as np
+
+from grain._src import trees
+from grain._src.engine.blocks import Block
+from grain._src.engine.inline import BLOCK_SECONDS
+from grain._src.engine.tuning import ThreadTuner
+from grain._src.nodes.base import MapNode
+
+BUDGET_BYTES = 256 << 20
+_JOIN_SECONDS = 5.0
+
+
+class ThreadedReader:
+    """Reads a dataset ahead with up to `num_threads` threads.
+
+    The threads know only the work, not this object, so that a reader nobody holds any more is collected, and ends them.
+    """
+
+    def __init__(self, node: MapNode, num_threads: int, buffer_size: int, budget_bytes: int = BUDGET_BYTES) -> None:
+        self._work = _Work(node, num_threads, buffer_size, budget_bytes)
+        self._end = weakref.finalize(self, _Work.stop, self._work)
+
+    def block_at(self, position: int) -> Block | None:
+        """Returns the elements from `position` on; None at the end."""
+        return self._work.take(position)
+
+    def start(self) -> None:
+        """Begins to read ahead."""
+        self._work.start(0)
+
+    def close(self) -> None:
+        """Ends the threads."""
+        self._end()
+
+
+class _Work:
+    """What the threads and the consumer share, guarded by one lock."""
+
+    def __init__(self, node: MapNode, num_threads: int, buffer_size: int, budget_bytes: int) -> None:
+        self._node = node
+        self._length = node.length
+        self._buffer = buffer_size
+        self._budget = budget_bytes
+        self._tuner = ThreadTuner(num_threads)
+        self._lock = threading.Lock()
+        self._ready = threading.Condition(self._lock)  # the consumer waits here for its block
+        self._room = threading.Condition(self._lock)  # threads wait here for room in the window
+        self._threads: list[threading.Thread] = []
+        self._active = 0
+        self._stopped = False
+        self._results: dict[int, tuple[list[Any], BaseException | None]] = {}
+        self._generation = 0  # grows when the position jumps, so that late results are dropped
+        self._next = 0  # where the next block begins
+        self._taken = 0  # up to where the consumer has taken blocks
+        self._started = False
+        self._size = 1
+        self._element_bytes = 1.0
+
+    # The consumer's side.
+
+    def start(self, position: int) -> None:
+        with self._lock:
+            if not self._started:
+                self._jump(position)
+                self._grow()
+
+    def _jump(self, position: int) -> None:
+        self._generation += 1
+        self._results.clear()
+        self._next = self._taken = position
+        self._started = True
+        self._room.notify_all()
+
+    def take(self, position: int) -> Block | None:
+        with self._lock:
+            if not self._started or position != self._taken:
+                self._jump(position)
+            if position >= self._length:
+                return None
+            self._grow()
+            while position not in self._results:
+                self._tuner.starved()
+                if position == self._next:
+                    claimed = self._claim()
+                    break
+                # The deadline only guards against a thread that died without a result.
+                self._ready.wait(timeout=1.0)
+                if position not in self._results and not any(thread.is_alive() for thread in self._threads):
+                    self._jump(position)
+            else:
+                elements, error = self._results.pop(position)
+                return self._hand_out(position, elements, error)
+        elements, error = self._compute(*claimed)
+        with self._lock:
+            return self._hand_out(position, elements, error)
+
+    def _hand_out(self, position: int, elements: list[Any], error: BaseException | None) -> Block:
+        end = position + len(elements)
+        self._taken = end
+        if error is not None:
+            self._started = False  # what was computed ahead is of no use: the consumer stays where it is
+        # Waking a thread for every little room would only pass the interpreter lock to and fro.
+        elif self._active and (self._next - end) * 2 <= self._window():
+            self._room.notify_all()
+        return Block.of(elements, end, error)
+
+    # The threads' side.
+
+    def _window(self) -> int:
+        return max(1, min(self._buffer, int(self._budget / self._element_bytes)))
+
+    def _claim(self) -> tuple[int, int, int]:
+        start = self._next
+        self._next = min(start + self._size, self._length)
+        return self._generation, start, self._next
+
+    def _may_claim(self) -> bool:
+        ahead = self._next - self._taken
+        return self._next < self._length and (not ahead or ahead + self._size <= self._window())
+
+    def _compute(self, generation: int, start: int, end: int) -> tuple[list[Any], BaseException | None]:
+        elements: list[Any] = []
+        error = None
+        wall, cpu, active = perf_counter(), thread_time(), self._active
+        try:
+            elements.extend(self._node.stream(np.arange(start, end)))
+        except BaseException as raised:
+            error = raised
+        wall, cpu = perf_counter() - wall, thread_time() - cpu
+        with self._lock:
+            self._tuner.observe(wall, cpu, active)
+            self._resize(wall, elements)
+        return elements, error
+
+    def _resize(self, seconds: float, elements: list[Any]) -> None:
+        if elements:
+            # One element of each block stands for the rest; quickly up, slowly down.
+            size = trees.nbytes(elements[-1])
+            self._element_bytes = max(size, 0.9 * self._element_bytes + 0.1 * size)
+        most = max(1, self._window() // (4 * max(1, self._active)))
+        if seconds < BLOCK_SECONDS:
+            self._size = min(2 * self._size, most)
+        elif seconds > 4 * BLOCK_SECONDS:
+            self._size = max(1, self._size // 2)
+        self._size = min(self._size, most)
+
+    def _grow(self) -> None:
+        while self._active < self._tuner.wanted and not self._stopped:
+            thread = threading.Thread(target=self._run, name="grain-reader", daemon=True)
+            self._threads = [t for t in self._threads if t.is_alive()] + [thread]
+            self._active += 1
+            thread.start()
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                while not self._stopped and self._active <= self._tuner.wanted and not self._may_claim():
+                    self._room.wait()
+                if self._stopped or self._active > self._tuner.wanted:
+                    self._active -= 1
+                    return
+                claimed = self._claim()
+            elements, error = self._compute(*claimed)
+            with self._lock:
+                if claimed[0] == self._generation:
+                    self._results[claimed[1]] = elements, error
+                    if claimed[1] == self._taken:
+                        self._ready.notify()
+            del elements, error
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            self._generation += 1
+            self._results.clear()
+            self._room.notify_all()
+            threads, self._threads = self._threads, []
+        for thread in threads:
+            if thread is not threading.current_thread():
+                thread.join(_JOIN_SECONDS)

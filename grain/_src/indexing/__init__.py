@@ -1,0 +1,1 @@
+"""Which element comes next: pure integer arithmetic on arrays and on plain ints."""

@@ -1,0 +1,73 @@
+"""Which component gives element k of a mixture, and which of its elements that is.
+
+Component by component the rule splits what remains of the first k elements in proportion to the integer weights, so the
+counts of every prefix are within one of their exact share, and any k is answered without looking at the ones before.
+"""
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grain._src.indexing.permutation import IndexArray
+
+
+def integer_weights(weights: Sequence[float] | None, count: int) -> tuple[int, ...]:
+    """Returns the weights as integers, in hundredths of the smallest; all 1 without weights."""
+    if weights is None:
+        return (1,) * count
+    weights = list(weights)
+    if len(weights) != count:
+        raise ValueError(f"weights must have one entry per dataset: got {len(weights)} weights for {count} datasets")
+    for weight in weights:
+        if not weight > 0 or math.isinf(weight):
+            raise ValueError(f"weights must be positive and finite, got {list(weights)!r}")
+    smallest = min(weights)
+    return tuple(int(weight * 100 / smallest) for weight in weights)
+
+
+def mixed_length(lengths: Sequence[int], weights: Sequence[int]) -> int:
+    """Returns how many elements there are before the first component runs out."""
+    total = sum(weights)
+    return min(sys.maxsize, int(min(n / (w / total) for n, w in zip(lengths, weights, strict=True))))
+
+
+def locate(k: int, weights: Sequence[int]) -> tuple[int, int]:
+    """Returns (component, index within it) of element `k`."""
+    remaining = sum(weights)
+    a, b = k, k + 1
+    for component, weight in enumerate(weights):
+        rest = remaining - weight
+        next_a, next_b = a * rest // remaining, b * rest // remaining
+        if b - next_b != a - next_a:
+            return component, b - next_b - 1
+        remaining, a, b = rest, next_a, next_b
+    raise AssertionError("the weights are positive, so one component takes the element")
+
+
+def _scaled(values: IndexArray, factor: int, divisor: int) -> IndexArray:
+    """values * factor // divisor without overflowing int64: the remainder is scaled apart from the quotient."""
+    quotient, remainder = np.divmod(values, divisor)
+    return quotient * factor + remainder * factor // divisor
+
+
+def locate_array(ks: IndexArray, weights: Sequence[int]) -> tuple[npt.NDArray[np.intp], IndexArray]:
+    """Returns (components, indices within them) of the elements `ks`."""
+    components = np.empty(len(ks), dtype=np.intp)
+    indices = np.empty(len(ks), dtype=np.int64)
+    remaining = sum(weights)
+    where: Any = np.arange(len(ks))
+    a, b = ks, ks + 1
+    for component, weight in enumerate(weights):
+        rest = remaining - weight
+        next_a, next_b = _scaled(a, rest, remaining), _scaled(b, rest, remaining)
+        taken = b - next_b
+        mine = taken != a - next_a
+        components[where[mine]] = component
+        indices[where[mine]] = taken[mine] - 1
+        others = ~mine
+        where, a, b, remaining = where[others], next_a[others], next_b[others], rest
+    return components, indices

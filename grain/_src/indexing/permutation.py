@@ -1,0 +1,147 @@
+"""A pseudo-random permutation of 0…max_index that needs no memory: a cycle-walking block cipher.
+
+The value is encrypted by a small Simon-like Feistel cipher whose block is at least 16 bits; while the result lies past
+`max_index` it is encrypted again. The same arithmetic stands here in two forms, on int64 arrays and on plain ints.
+"""
+
+import functools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+IndexArray = npt.NDArray[np.int64]
+
+_MIN_BITS = 16
+_MASK32 = 0xFFFFFFFF
+
+
+def _seed_sequence(seed: int, count: int) -> list[int]:
+    """Returns what C++'s `std::seed_seq{seed}` generates: `count` 32-bit words."""
+    words = [0x8B8B8B8B] * count
+    spread = 11 if count >= 623 else 7 if count >= 68 else 5 if count >= 39 else 3 if count >= 7 else (count - 1) // 2
+    p = (count - spread) // 2
+    q = p + spread
+    steps = max(2, count)
+    for k in range(steps):
+        mixed = words[k % count] ^ words[(k + p) % count] ^ words[(k - 1) % count]
+        r1 = 1664525 * (mixed ^ (mixed >> 27)) & _MASK32
+        r2 = (r1 + (1 if k == 0 else k % count + (seed if k == 1 else 0))) & _MASK32
+        words[(k + p) % count] = (words[(k + p) % count] + r1) & _MASK32
+        words[(k + q) % count] = (words[(k + q) % count] + r2) & _MASK32
+        words[k % count] = r2
+    for k in range(steps, steps + count):
+        mixed = (words[k % count] + words[(k + p) % count] + words[(k - 1) % count]) & _MASK32
+        r3 = 1566083941 * (mixed ^ (mixed >> 27)) & _MASK32
+        r4 = (r3 - k % count) & _MASK32
+        words[(k + p) % count] ^= r3
+        words[(k + q) % count] ^= r4
+        words[k % count] = r4
+    return words
+
+
+@functools.lru_cache(maxsize=256)
+def _round_keys(seed: int, rounds: int, word_bits: int) -> tuple[int, ...]:
+    mask = (1 << word_bits) - 1
+    return tuple(key & mask for key in _seed_sequence(seed, rounds))
+
+
+def _word_bits(max_index: int) -> int:
+    return (max(_MIN_BITS, max_index.bit_length()) + 1) // 2
+
+
+def _encrypt_array(values: npt.NDArray[Any], keys: tuple[int, ...], bits: int) -> npt.NDArray[Any]:
+    """Encrypts unsigned values of 2 * `bits` bits; words live in the dtype of `values`."""
+    word = values.dtype.type
+    mask, r1, r2, r8 = word((1 << bits) - 1), word(1), word(2), word(8 % bits)
+    l1, l2, l8 = word(bits - 1), word(bits - 2), word(bits - 8 % bits)
+    left, right = values >> word(bits), values & mask
+    for key in keys:
+        # One Feistel step: the other word, mixed, is folded in; then the words change places.
+        mixed = ((right << r1) | (right >> l1)) & ((right << r8) | (right >> l8))
+        mixed ^= (right << r2) | (right >> l2)
+        mixed ^= word(key)
+        mixed &= mask
+        left ^= mixed
+        left, right = right, left
+    if len(keys) % 2:
+        left, right = right, left
+    return (left << word(bits)) | right
+
+
+def _encrypt(value: int, keys: tuple[int, ...], bits: int) -> int:
+    mask = (1 << bits) - 1
+    left, right = value >> bits, value & mask
+    eight = 8 % bits
+    for key in keys:
+        mixed = ((right << 1) | (right >> (bits - 1))) & ((right << eight) | (right >> (bits - eight)))
+        mixed ^= ((right << 2) | (right >> (bits - 2))) ^ key
+        left, right = right, left ^ (mixed & mask)
+    if len(keys) % 2:
+        left, right = right, left
+    return (left << bits) | right
+
+
+@functools.lru_cache(maxsize=16)
+def _small_table(max_index: int, seed: int, rounds: int) -> IndexArray:
+    """The whole permutation of a domain that fits the smallest block, where walking would take many steps."""
+    domain = np.arange(1 << _MIN_BITS, dtype=np.uint32)
+    step = _encrypt_array(domain, _round_keys(seed, rounds, _MIN_BITS // 2), _MIN_BITS // 2).astype(np.int64)
+    result = step[: max_index + 1].copy()
+    step[: max_index + 1] = domain[: max_index + 1]  # inside: stay; outside: walk on
+    while (result > max_index).any():
+        result = step[result]
+        step = step[step]  # doubles the number of steps taken at once
+    result.flags.writeable = False
+    return result
+
+
+def permute_array(indices: IndexArray, max_index: int, seed: int, rounds: int = 4) -> IndexArray:
+    """Returns the images of `indices` (each within 0…max_index)."""
+    if max_index == 0:
+        return np.zeros_like(indices)
+    bits = _word_bits(max_index)
+    if bits == _MIN_BITS // 2:
+        return _small_table(max_index, seed, rounds)[indices]
+    keys = _round_keys(seed, rounds, bits)
+    # A rotated word reaches 8 bits past its width, so 16-bit words need 32-bit lanes and wider ones 64.
+    lane = np.uint32 if bits <= 16 else np.uint64
+    values = _encrypt_array(indices.astype(lane), keys, bits)
+    outside = np.flatnonzero(values > max_index)
+    walking = values[outside]
+    while len(outside):
+        walking = _encrypt_array(walking, keys, bits)
+        done = walking <= max_index
+        values[outside[done]] = walking[done]
+        going = ~done
+        outside, walking = outside[going], walking[going]
+    return values.astype(np.int64)
+
+
+def permute(index: int, max_index: int, seed: int, rounds: int = 4) -> int:
+    """Returns the image of `index`, a plain int within 0…max_index."""
+    if max_index == 0:
+        return 0
+    bits = _word_bits(max_index)
+    if bits == _MIN_BITS // 2:
+        return int(_small_table(max_index, seed, rounds)[index])
+    keys = _round_keys(seed, rounds, bits)
+    index = _encrypt(index, keys, bits)
+    while index > max_index:
+        index = _encrypt(index, keys, bits)
+    return index
+
+
+def index_shuffle(index: int, max_index: int, seed: int, rounds: int) -> int:
+    """Returns where a pseudo-random permutation of 0…`max_index` sends `index`.
+
+    >>> sorted(index_shuffle(i, max_index=4, seed=1, rounds=4) for i in range(5))
+    [0, 1, 2, 3, 4]
+    """
+    if not 0 <= index <= max_index:
+        raise ValueError(f"index must be between 0 and max_index ({max_index}), got {index}")
+    if not 0 <= seed <= _MASK32:
+        raise ValueError(f"seed must be between 0 and 2**32 - 1, got {seed}")
+    if rounds < 4 or rounds % 2:
+        raise ValueError(f"rounds must be an even number of at least 4, got {rounds}")
+    return permute(index, max_index, seed, rounds)

@@ -1,0 +1,1 @@
+"""What a pipeline is: one transformation a file, frozen and free of queues and threads."""

@@ -1,0 +1,189 @@
+"""What every node is, and what a node with random access answers."""
+
+import abc
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from grain._src.indexing.permutation import IndexArray
+
+
+class Node(abc.ABC):
+    """One transformation of a pipeline: its parents and its parameters, frozen."""
+
+    name: ClassVar[str]
+
+    @property
+    @abc.abstractmethod
+    def parents(self) -> "tuple[Node, ...]":
+        """The nodes whose elements this one transforms."""
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """The user's functions that this node calls."""
+        return tuple(
+            value for field in dataclasses.fields(self) if callable(value := getattr(self, field.name))  # type: ignore[arg-type]
+        )
+
+    def describe(self) -> str:
+        """Returns the transformation as a user would write it."""
+        shown = []
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if field.name not in ("parent", "parents") and field.repr and value is not field.default:
+                shown.append(f"{field.name}={describe_value(value)}")
+        return f"{self.name}({', '.join(shown)})"
+
+
+def describe_value(value: Any) -> str:
+    """Returns a parameter as short text without addresses."""
+    if isinstance(value, functools.partial):
+        return f"partial({describe_value(value.func)})"
+    owner = getattr(value, "__self__", None)
+    if owner is not None and not isinstance(owner, type(functools)) and not isinstance(owner, type):
+        return describe_value(owner) if type(owner).__repr__ is not object.__repr__ else f"{type(owner).__name__}()"
+    if callable(value):
+        name = getattr(value, "__qualname__", type(value).__name__)
+        return str(name).replace("<locals>.", "")
+    text = f"{type(value).__name__}()" if type(value).__repr__ is object.__repr__ else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+class MapNode(Node):
+    """A node with random access: an element is a pure function of its index.
+
+    An index may lie past the end: epoch = index // length, and random transformations use the full index.
+    """
+
+    @property
+    @abc.abstractmethod
+    def length(self) -> int:
+        """The number of elements of one epoch."""
+
+    @abc.abstractmethod
+    def get(self, index: int) -> Any:
+        """Returns one element; None is a hole."""
+
+    @abc.abstractmethod
+    def stream(self, indices: IndexArray) -> Iterator[Any]:
+        """Yields the elements at `indices` in that order, each computed when it is pulled."""
+
+    @abc.abstractmethod
+    def inputs(self, index: int) -> "list[tuple[MapNode, int]]":
+        """Returns which elements of which parents the element at `index` is made of, without reading data."""
+
+    def resolve(self, indices: IndexArray) -> "tuple[MapNode, IndexArray] | None":
+        """Returns the source and the keys in it, if elements come from it unchanged and it can stack them at once."""
+        return None
+
+    def gather(self, keys: IndexArray) -> Any:
+        """Returns the elements at `keys` stacked; only for what `resolve` returned."""
+        raise NotImplementedError
+
+    @property
+    def width(self) -> int:
+        """How many records one element is made of, about."""
+        return max((parent.width for parent in self.parents if isinstance(parent, MapNode)), default=1)
+
+    @property
+    def dense(self) -> bool:
+        """Whether no element can be a hole."""
+        return False
+
+    @property
+    def sparse(self) -> bool:
+        """Whether some transformation is there to make holes."""
+        return any(parent.sparse for parent in self.parents if isinstance(parent, MapNode))
+
+
+class IndexNode(MapNode):
+    """A node that only says which elements of its one parent come in which order."""
+
+    parent: MapNode
+
+    @property
+    def parents(self) -> tuple[Node, ...]:
+        return (self.parent,)
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        return ()
+
+    @abc.abstractmethod
+    def rewrite(self, index: int) -> int:
+        """Returns the parent's index for `index`."""
+
+    @abc.abstractmethod
+    def rewrite_array(self, indices: IndexArray) -> IndexArray:
+        """`rewrite` for each of `indices`."""
+
+    def get(self, index: int) -> Any:
+        return self.parent.get(self.rewrite(index))
+
+    def stream(self, indices: IndexArray) -> Iterator[Any]:
+        return self.parent.stream(self.rewrite_array(indices))
+
+    def inputs(self, index: int) -> list[tuple[MapNode, int]]:
+        return [(self.parent, self.rewrite(index))]
+
+    def resolve(self, indices: IndexArray) -> tuple[MapNode, IndexArray] | None:
+        return self.parent.resolve(self.rewrite_array(indices))
+
+    @property
+    def dense(self) -> bool:
+        return self.parent.dense
+
+
+class ElementNode(MapNode):
+    """A node that computes each element from the element of its one parent at the same index."""
+
+    parent: MapNode
+
+    @property
+    def parents(self) -> tuple[Node, ...]:
+        return (self.parent,)
+
+    @property
+    def length(self) -> int:
+        return self.parent.length
+
+    def inputs(self, index: int) -> list[tuple[MapNode, int]]:
+        return [(self.parent, index)]
+
+
+class RoutingNode(MapNode):
+    """A node whose every element is one of the elements of one of its parents."""
+
+    @property
+    @abc.abstractmethod
+    def parents(self) -> tuple[MapNode, ...]:
+        """The datasets to choose from."""
+
+    @abc.abstractmethod
+    def route(self, index: int) -> tuple[int, int]:
+        """Returns (parent, index within it) for `index`."""
+
+    @abc.abstractmethod
+    def route_array(self, indices: IndexArray) -> tuple[Any, IndexArray]:
+        """`route` for each of `indices`."""
+
+    def get(self, index: int) -> Any:
+        component, at = self.route(index)
+        return self.parents[component].get(at)
+
+    def stream(self, indices: IndexArray) -> Iterator[Any]:
+        components, ats = self.route_array(indices)
+        streams = [
+            parent.stream(ats[mine]) if len(mine := (components == number).nonzero()[0]) else iter(())
+            for number, parent in enumerate(self.parents)
+        ]
+        return map(next, map(streams.__getitem__, components.tolist()))
+
+    def inputs(self, index: int) -> list[tuple[MapNode, int]]:
+        component, at = self.route(index)
+        return [(self.parents[component], at)]
+
+    @property
+    def dense(self) -> bool:
+        return all(parent.dense for parent in self.parents)

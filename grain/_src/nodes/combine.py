@@ -1,0 +1,115 @@
+"""Nodes that take elements from several datasets: mix, select, concatenate."""
+
+import dataclasses
+import sys
+from collections.abc import Callable
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from grain._src.indexing.mixture import locate, locate_array, mixed_length
+from grain._src.indexing.permutation import IndexArray
+from grain._src.nodes.base import MapNode, RoutingNode
+from grain._src.transforms import DatasetSelectionMap
+
+
+@dataclasses.dataclass(frozen=True)
+class Mix(RoutingNode):
+    """Elements of the parents in proportion to integer weights."""
+
+    name = "mix"
+    components: tuple[MapNode, ...]
+    weights: tuple[int, ...]
+
+    @property
+    def parents(self) -> tuple[MapNode, ...]:
+        return self.components
+
+    def describe(self) -> str:
+        return f"mix({len(self.components)} datasets, weights={list(self.weights)})"
+
+    @cached_property
+    def length(self) -> int:
+        return mixed_length([parent.length for parent in self.components], self.weights)
+
+    def route(self, index: int) -> tuple[int, int]:
+        return locate(index, self.weights)
+
+    def route_array(self, indices: IndexArray) -> tuple[Any, IndexArray]:
+        return locate_array(indices, self.weights)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Select(RoutingNode):
+    """Elements of the parents as a selection map says."""
+
+    name = "select_from_datasets"
+    components: tuple[MapNode, ...]
+    selection: DatasetSelectionMap
+
+    @property
+    def parents(self) -> tuple[MapNode, ...]:
+        return self.components
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        return (type(self.selection).__getitem__,)
+
+    def describe(self) -> str:
+        return f"select_from_datasets({len(self.components)} datasets, {type(self.selection).__name__})"
+
+    @cached_property
+    def length(self) -> int:
+        return len(self.selection)
+
+    def route(self, index: int) -> tuple[int, int]:
+        component, at = self.selection[index % self.length]
+        if not 0 <= component < len(self.components):
+            raise IndexError(
+                f"{type(self.selection).__name__}[{index % self.length}] names dataset {component}, "
+                f"but there are {len(self.components)}"
+            )
+        return int(component), int(at)
+
+    def route_array(self, indices: IndexArray) -> tuple[Any, IndexArray]:
+        routes = np.array([self.route(index) for index in indices.tolist()], dtype=np.int64).reshape(-1, 2)
+        return routes[:, 0], routes[:, 1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Concatenate(RoutingNode):
+    """The parents one after the other; epoch n is epoch n of each."""
+
+    name = "concatenate"
+    components: tuple[MapNode, ...]
+
+    @property
+    def parents(self) -> tuple[MapNode, ...]:
+        return self.components
+
+    def describe(self) -> str:
+        return f"concatenate({len(self.components)} datasets)"
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return list(accumulate(parent.length for parent in self.components))
+
+    @cached_property
+    def length(self) -> int:
+        return min(sys.maxsize, self._ends[-1])
+
+    def route(self, index: int) -> tuple[int, int]:
+        epoch, offset = divmod(index, self.length)
+        component = next(number for number, end in enumerate(self._ends) if offset < end)
+        begin = self._ends[component - 1] if component else 0
+        return component, epoch * self.components[component].length + offset - begin
+
+    def route_array(self, indices: IndexArray) -> tuple[Any, IndexArray]:
+        epochs, offsets = np.divmod(indices, self.length)
+        ends = np.array([min(end, sys.maxsize) for end in self._ends], dtype=np.int64)
+        components = np.searchsorted(ends, offsets, side="right")
+        begins = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
+        lengths = np.array([parent.length for parent in self.components], dtype=np.int64)
+        return components, epochs * lengths[components] + offsets - begins[components]

@@ -1,0 +1,40 @@
+"""What holds for a whole pipeline while it is being started: its options, and who computes."""
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any
+
+from grain._src.options import DatasetOptions
+
+
+@dataclasses.dataclass(frozen=True)
+class RunContext:
+    """Set by the transformations below, read by those above as they start.
+
+    Args:
+      options: the options that `WithOptionsIterDataset` gave.
+      workers: the pool of processes that `mp_prefetch` started, or None.
+    """
+
+    options: DatasetOptions = DatasetOptions()
+    workers: Any = None
+
+
+_current: ContextVar[RunContext] = ContextVar("grain_run_context", default=RunContext())
+
+
+def current() -> RunContext:
+    """Returns the context in which a pipeline is being started."""
+    return _current.get()
+
+
+@contextlib.contextmanager
+def using(context: RunContext) -> Iterator[None]:
+    """Starts what is started within the block in `context`."""
+    token = _current.set(context)
+    try:
+        yield
+    finally:
+        _current.reset(token)

@@ -1,0 +1,120 @@
+"""Flat maps: one element in, several out, with random access and in a stream."""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from grain._src.errors import StateError
+from grain._src.indexing.permutation import IndexArray
+from grain._src.nodes.base import MapNode, Node
+from grain._src.nodes.stream import DatasetIterator, StreamNode, field
+
+
+def _fan_out(function: Callable[[Any], Sequence[Any]], element: Any, most: int) -> Sequence[Any]:
+    outputs = function(element)
+    if len(outputs) > most:
+        raise ValueError(
+            f"flat_map gave {len(outputs)} elements for one, more than max_fan_out={most}. Raise `max_fan_out`."
+        )
+    return outputs
+
+
+@dataclasses.dataclass(frozen=True)
+class FlatMap(MapNode):
+    """Each element has `max_fan_out` places; those without an output are holes."""
+
+    name = "flat_map"
+    parent: MapNode
+    function: Callable[[Any], Sequence[Any]]
+    max_fan_out: int
+
+    @property
+    def parents(self) -> tuple[Node, ...]:
+        return (self.parent,)
+
+    @property
+    def length(self) -> int:
+        return self.parent.length * self.max_fan_out
+
+    @property
+    def sparse(self) -> bool:
+        return True
+
+    def get(self, index: int) -> Any:
+        at, place = divmod(index, self.max_fan_out)
+        element = self.parent.get(at)
+        if element is None:
+            return None
+        outputs = _fan_out(self.function, element, self.max_fan_out)
+        return outputs[place] if place < len(outputs) else None
+
+    def stream(self, indices: IndexArray) -> Iterator[Any]:
+        ats, places = np.divmod(indices, self.max_fan_out)
+        fresh = np.ones(len(ats), dtype=bool)
+        fresh[1:] = ats[1:] != ats[:-1]
+        return self._expand(self.parent.stream(ats[fresh]), fresh.tolist(), places.tolist())
+
+    def _expand(self, elements: Iterator[Any], fresh: list[bool], places: list[int]) -> Iterator[Any]:
+        function, most = self.function, self.max_fan_out
+        outputs: Sequence[Any] = ()
+        for new, place in zip(fresh, places, strict=True):
+            if new:
+                element = next(elements)
+                outputs = () if element is None else _fan_out(function, element, most)
+            yield outputs[place] if place < len(outputs) else None
+
+    def inputs(self, index: int) -> list[tuple[MapNode, int]]:
+        return [(self.parent, index // self.max_fan_out)]
+
+
+@dataclasses.dataclass(frozen=True)
+class StreamFlatMap(StreamNode):
+    """Each element of a stream becomes several."""
+
+    name = "flat_map"
+    parent: Node
+    function: Callable[[Any], Sequence[Any]]
+    max_fan_out: int
+
+    @property
+    def parents(self) -> tuple[Node, ...]:
+        return (self.parent,)
+
+    def build(self, parents: Sequence[DatasetIterator[Any]]) -> DatasetIterator[Any]:
+        return FlatMapIterator(self, parents[0])
+
+
+class FlatMapIterator(DatasetIterator[Any]):
+    """Its state: where the parent was before the current element, and how many of its outputs are handed out."""
+
+    def __init__(self, node: StreamFlatMap, parent: DatasetIterator[Any]) -> None:
+        super().__init__(parent)
+        self._node = node
+        self._before = parent.get_state()
+        self._outputs: Sequence[Any] = ()
+        self._next = 0
+
+    def __next__(self) -> Any:
+        while self._next >= len(self._outputs):
+            self._before = self._parent.get_state()
+            self._outputs, self._next = (), 0
+            element = next(self._parent)
+            if element is not None:
+                self._outputs = _fan_out(self._node.function, element, self._node.max_fan_out)
+        self._next += 1
+        return self._outputs[self._next - 1]
+
+    def get_state(self) -> dict[str, Any]:
+        return {"parent": self._before, "next_index_in_buffer": self._next}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        before, number = field(state, "parent", dict), field(state, "next_index_in_buffer", int)
+        self._parent.set_state(before)
+        self._before, self._outputs, self._next = before, (), 0
+        if number:
+            self._outputs = _fan_out(self._node.function, next(self._parent), self._node.max_fan_out)
+            if number > len(self._outputs):
+                raise StateError(f"the state says {number} outputs of an element are consumed, it has {len(self._outputs)}")
+            self._next = number

@@ -1,0 +1,145 @@
+"""Where a pipeline begins: a sequence of records, or a range of integers."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from grain._src.indexing.permutation import IndexArray
+from grain._src.nodes.base import MapNode, Node
+
+_CHUNK_BYTES = 1 << 16
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Source(MapNode):
+    """The records of anything with `__len__` and `__getitem__`."""
+
+    name = "source"
+    source: Any
+
+    @property
+    def parents(self) -> tuple[Node, ...]:
+        return ()
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        return (type(self.source).__getitem__,)
+
+    def describe(self) -> str:
+        kind = type(self.source)
+        shown = repr(self.source) if kind.__module__.startswith("grain.") else kind.__name__
+        return f"source({shown if len(shown) <= 80 else kind.__name__}, {self.length} records)"
+
+    @cached_property
+    def length(self) -> int:
+        return len(self.source)
+
+    @cached_property
+    def _array(self) -> "np.ndarray[Any, Any] | None":
+        plain = type(self.source) is np.ndarray and not self.source.dtype.hasobject
+        return self.source if plain else None
+
+    def _keys(self, indices: IndexArray) -> IndexArray:
+        if not self.length:
+            raise IndexError("cannot take an element of an empty source")
+        return indices % self.length
+
+    def get(self, index: int) -> Any:
+        if not self.length:
+            raise IndexError(f"cannot take element {index} of an empty source")
+        return self.source[index % self.length]
+
+    def stream(self, indices: IndexArray) -> Iterator[Any]:
+        keys = self._keys(indices)
+        if self._array is not None:
+            return self._stream_rows(self._array, keys)
+        batched = getattr(self.source, "__getitems__", None)
+        if batched is not None and len(keys) > 1:
+            return self._stream_batched(batched, keys.tolist())
+        return map(self.source.__getitem__, keys.tolist())
+
+    def _stream_rows(self, array: "np.ndarray[Any, Any]", keys: IndexArray) -> Iterator[Any]:
+        # Rows are views of a small copy: what a user does to them in place does not reach the source.
+        rows = max(1, _CHUNK_BYTES // max(1, array.nbytes // len(array)))
+        return chain.from_iterable(array[keys[at : at + rows]] for at in range(0, len(keys), rows))
+
+    def _stream_batched(self, batched: Callable[[list[int]], Any], keys: list[int]) -> Iterator[Any]:
+        try:
+            records = batched(keys)
+        except Exception:
+            # One of them fails: read one by one, so that the error comes at its own place.
+            return map(self.source.__getitem__, keys)
+        if len(records) != len(keys):
+            raise ValueError(
+                f"{type(self.source).__name__}.__getitems__ must return one record per index: "
+                f"got {len(records)} for {len(keys)} indices"
+            )
+        return iter(records)
+
+    def inputs(self, index: int) -> list[tuple[MapNode, int]]:
+        return []
+
+    def resolve(self, indices: IndexArray) -> tuple[MapNode, IndexArray] | None:
+        if self._array is None and not hasattr(self.source, "gather"):
+            return None
+        return self, self._keys(indices)
+
+    def gather(self, keys: IndexArray) -> Any:
+        return self._array[keys] if self._array is not None else self.source.gather(keys)
+
+    @property
+    def dense(self) -> bool:
+        return self._array is not None
+
+
+@dataclasses.dataclass(frozen=True)
+class Range(MapNode):
+    """The integers start, start + step, … before stop."""
+
+    name = "range"
+    start: int
+    stop: int
+    step: int
+
+    @property
+    def parents(self) -> tuple[Node, ...]:
+        return ()
+
+    def describe(self) -> str:
+        return f"range({self.start}, {self.stop}, {self.step})"
+
+    @cached_property
+    def length(self) -> int:
+        return len(range(self.start, self.stop, self.step))
+
+    def get(self, index: int) -> int:
+        if not self.length:
+            raise IndexError(f"cannot take element {index} of an empty range")
+        return self.start + index % self.length * self.step
+
+    def stream(self, indices: IndexArray) -> Iterator[Any]:
+        return iter(self.gather(self._keys(indices)).tolist())
+
+    def _keys(self, indices: IndexArray) -> IndexArray:
+        if not self.length:
+            raise IndexError("cannot take an element of an empty range")
+        if len(indices) and (indices[-1] >= self.length or indices.max() >= self.length or indices.min() < 0):
+            return indices % self.length
+        return indices
+
+    def inputs(self, index: int) -> list[tuple[MapNode, int]]:
+        return []
+
+    def resolve(self, indices: IndexArray) -> tuple[MapNode, IndexArray] | None:
+        return self, self._keys(indices)
+
+    def gather(self, keys: IndexArray) -> Any:
+        return keys * self.step + self.start if (self.start, self.step) != (0, 1) else keys.copy()
+
+    @property
+    def dense(self) -> bool:
+        return True

@@ -1,0 +1,253 @@
+"""Elementwise steps of a stream: map, filter, random_map, map_with_index. A run of them is one iterator."""
+
+import abc
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from grain._src.indexing.rng import RngPool
+from grain._src.nodes.base import Node
+from grain._src.nodes.blame import annotate_steps
+from grain._src.nodes.drops import Drops
+from grain._src.nodes.stream import DatasetIterator, StreamNode, field
+
+
+class StepRun(abc.ABC):
+    """One step at work: a C-level iterator or a generator over the elements, and its part of the state."""
+
+    @abc.abstractmethod
+    def attach(self, elements: Iterator[Any]) -> Iterator[Any]:
+        """Returns the transformed elements; nothing is evaluated before it is pulled."""
+
+    def wrap(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Adds this step's part to the state of what is above."""
+        return state
+
+    def unwrap(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Takes this step's part out of a state; nothing changes before `restore`."""
+        return state
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Goes to this step's part of a state."""
+
+
+class Step(StreamNode):
+    """A node each of whose outputs depends on one input."""
+
+    parent: Node
+
+    @property
+    def parents(self) -> tuple[Node, ...]:
+        return (self.parent,)
+
+    @abc.abstractmethod
+    def start(self, root: DatasetIterator[Any]) -> StepRun:
+        """Returns the step at work; `root` is what the run of steps reads from."""
+
+    def build(self, parents: Sequence[DatasetIterator[Any]]) -> DatasetIterator[Any]:
+        (parent,) = parents
+        if type(parent) is ElementwiseIterator:
+            return ElementwiseIterator(parent._parent, [*parent.steps, self])
+        return ElementwiseIterator(parent, [self])
+
+
+class ElementwiseIterator(DatasetIterator[Any]):
+    """A run of elementwise steps over one parent, fused into one chain of iterators."""
+
+    def __init__(self, parent: DatasetIterator[Any], steps: Sequence[Step]) -> None:
+        super().__init__(parent)
+        self.steps = tuple(steps)
+        self._runs = [step.start(parent) for step in steps]
+        self._elements = self._chain()
+
+    def _chain(self) -> Iterator[Any]:
+        elements: Iterator[Any] = self._parent
+        for run in self._runs:
+            elements = run.attach(elements)
+        return elements
+
+    def __next__(self) -> Any:
+        try:
+            for element in self._elements:
+                return element
+        except Exception as error:
+            self._fail(error)
+            raise
+        raise StopIteration
+
+    def pull(self, count: int) -> list[Any]:
+        try:
+            return list(islice(self._elements, count))
+        except Exception as error:
+            self._fail(error)
+            raise
+
+    def _fail(self, error: Exception) -> None:
+        annotate_steps(error, self.steps, getattr(self._parent, "position", None))
+        self._elements = self._chain()  # an exception ends a generator: go on after the element that failed
+
+    def get_state(self) -> dict[str, Any]:
+        state = self._parent.get_state()
+        for run in self._runs:
+            state = run.wrap(state)
+        return state
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        states = []
+        for run in reversed(self._runs):
+            states.append(state)
+            state = run.unwrap(state)
+        self._parent.set_state(state)
+        for run, own in zip(reversed(self._runs), states, strict=True):
+            run.restore(own)
+        self._elements = self._chain()
+
+
+@dataclasses.dataclass(frozen=True)
+class StreamMap(Step):
+    """A function of each element; None passes through."""
+
+    name = "map"
+    parent: Node
+    function: Callable[[Any], Any]
+
+    def start(self, root: DatasetIterator[Any]) -> StepRun:
+        return _MapRun(self.function)
+
+
+@dataclasses.dataclass(slots=True)
+class _MapRun(StepRun):
+    function: Callable[[Any], Any]
+
+    def attach(self, elements: Iterator[Any]) -> Iterator[Any]:
+        function = self.function
+        for element in elements:
+            yield None if element is None else function(element)
+
+
+@dataclasses.dataclass(frozen=True)
+class StreamFilter(Step):
+    """The elements for which a function says yes; None passes through."""
+
+    name = "filter"
+    parent: Node
+    function: Callable[[Any], bool]
+
+    def start(self, root: DatasetIterator[Any]) -> StepRun:
+        return _FilterRun(self.function, Drops(f"`{self.describe()}`"))
+
+
+@dataclasses.dataclass(slots=True)
+class _FilterRun(StepRun):
+    function: Callable[[Any], bool]
+    drops: Drops
+
+    def attach(self, elements: Iterator[Any]) -> Iterator[Any]:
+        function, drops = self.function, self.drops
+        drops.restart(0)
+        for seen, element in enumerate(elements, 1):
+            if element is None or function(element):
+                yield element
+            else:
+                drops.drop(seen)
+
+
+class _CountingRun(StepRun):
+    """A step that numbers its inputs; the number is part of the state."""
+
+    key: str
+
+    def __init__(self, count: int = 0) -> None:
+        self.count = count
+
+    def wrap(self, state: dict[str, Any]) -> dict[str, Any]:
+        return {"parent": state, self.key: self.count}
+
+    def unwrap(self, state: dict[str, Any]) -> dict[str, Any]:
+        field(state, self.key, int)
+        return field(state, "parent", dict)  # type: ignore[no-any-return]
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.count = state[self.key]
+
+
+@dataclasses.dataclass(frozen=True)
+class StreamMapWithIndex(Step):
+    """A function of each element and its running number."""
+
+    name = "map_with_index"
+    parent: Node
+    function: Callable[[int, Any], Any]
+
+    def start(self, root: DatasetIterator[Any]) -> StepRun:
+        return _MapWithIndexRun(self.function)
+
+
+class _MapWithIndexRun(_CountingRun):
+    key = "counter"
+
+    def __init__(self, function: Callable[[int, Any], Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def attach(self, elements: Iterator[Any]) -> Iterator[Any]:
+        function = self.function
+        for element in elements:
+            index = self.count
+            self.count = index + 1
+            yield None if element is None else function(index, element)
+
+
+@dataclasses.dataclass(frozen=True)
+class StreamRandomMap(Step):
+    """A function of each element and a random generator of its own.
+
+    The generator belongs to the record: where the stream comes straight from a dataset with random access it is that of
+    the record's position there, whatever a filter dropped before; else that of the running number.
+    """
+
+    name = "random_map"
+    parent: Node
+    function: Callable[..., Any]
+    seed: int
+
+    def start(self, root: DatasetIterator[Any]) -> StepRun:
+        return _RandomMapRun(self.function, RngPool(self.seed), root)
+
+
+class _RandomMapRun(_CountingRun):
+    key = "index_for_rng"
+
+    def __init__(self, function: Callable[..., Any], rngs: RngPool, root: DatasetIterator[Any]) -> None:
+        super().__init__(getattr(root, "position", 0))
+        self.function = function
+        self.rngs = rngs
+        self.root = root if hasattr(root, "position") else None
+
+    def attach(self, elements: Iterator[Any]) -> Iterator[Any]:
+        root, call, function = self.root, self.rngs.call, self.function
+        for element in elements:
+            index = self.count if root is None else root.position - 1  # type: ignore[attr-defined]
+            self.count = index + 1
+            yield None if element is None else call(function, element, index)
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.count = state[self.key] if self.root is None else self.root.position  # type: ignore[attr-defined]
+
+
+@dataclasses.dataclass(frozen=True)
+class StreamSeed(Step):
+    """The same elements; random transformations after it take their seeds from it."""
+
+    name = "seed"
+    parent: Node
+    seed: int
+
+    def start(self, root: DatasetIterator[Any]) -> StepRun:
+        return _SameRun()
+
+
+class _SameRun(StepRun):
+    def attach(self, elements: Iterator[Any]) -> Iterator[Any]:
+        return elements

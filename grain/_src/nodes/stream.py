@@ -1,0 +1,86 @@
+"""What a node of a stream is, and what runs it: an iterator with a state."""
+
+import abc
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, Generic, Self, TypeVar
+
+from grain._src.errors import StateError
+from grain._src.nodes.base import Node
+
+T = TypeVar("T", covariant=True)
+
+
+class StreamNode(Node):
+    """A transformation of one or more streams into one."""
+
+    @abc.abstractmethod
+    def build(self, parents: "Sequence[DatasetIterator[Any]]") -> "DatasetIterator[Any]":
+        """Returns what runs this node over its running parents."""
+
+
+class DatasetIterator(abc.ABC, Iterator[T], Generic[T]):
+    """A running pipeline: `next` gives elements, `get_state` and `set_state` its position.
+
+    Users subclass it too: define `__next__`, `get_state` and `set_state`, and call `super().__init__(parent)`.
+    """
+
+    _parents: "tuple[DatasetIterator[Any], ...]" = ()
+    _closed = False
+
+    def __init__(self, parents: "DatasetIterator[Any] | Sequence[DatasetIterator[Any]]" = ()) -> None:
+        self._parents = (parents,) if isinstance(parents, DatasetIterator) else tuple(parents)
+
+    @property
+    def _parent(self) -> "DatasetIterator[Any]":
+        if len(self._parents) != 1:
+            raise ValueError(f"{type(self).__name__} has {len(self._parents)} parents, not one")
+        return self._parents[0]
+
+    def __iter__(self) -> Self:
+        return self
+
+    @abc.abstractmethod
+    def __next__(self) -> T:
+        """Returns the next element."""
+
+    @abc.abstractmethod
+    def get_state(self) -> dict[str, Any]:
+        """Returns a small JSON-ready dict that means: resume right after what was handed out."""
+
+    @abc.abstractmethod
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes to where `state` was taken."""
+
+    def pull(self, count: int) -> list[T]:
+        """Returns the next `count` elements, fewer at the end."""
+        return list(islice(self, count))
+
+    def start_prefetch(self) -> None:
+        """Begins to work ahead before the first `next`, where something works ahead."""
+        for parent in self._parents:
+            parent.start_prefetch()
+
+    def close(self) -> None:
+        """Ends the background work; a later `next` is an error. May be called more than once."""
+        self._closed = True
+        for parent in self._parents:
+            parent.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+def field(state: Any, name: str, kind: type) -> Any:
+    """Returns state[name] if it is of `kind`; says what is wrong with the state otherwise."""
+    if not isinstance(state, dict):
+        raise StateError(f"a state must be a dict, got {state!r:.200}")
+    if name not in state:
+        raise StateError(f"the state has no {name!r}: it is of another pipeline. It has {sorted(map(str, state))}")
+    value = state[name]
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise StateError(f"{name!r} in the state must be of type {kind.__name__}, got {value!r:.200}")
+    return value

@@ -1,0 +1,126 @@
+"""The options that tune how a pipeline runs; none of them changes what it gives."""
+
+import dataclasses
+import enum
+from typing import Any, Generic, TypeVar
+
+from grain._src import arguments
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class AutotuneValue:
+    """A number that a tuner chose, with what it may become."""
+
+    value: int
+    min_value: int | None = None
+    max_value: int | None = None
+
+    def __index__(self) -> int:
+        return self.value
+
+
+@dataclasses.dataclass(slots=True)
+class ReadOptions:
+    """How `to_iter_dataset` reads ahead in the background.
+
+    >>> ReadOptions(num_threads=4)
+    ReadOptions(num_threads=4, prefetch_buffer_size=500)
+
+    Args:
+      num_threads: the most threads to read with; 0 reads in the calling thread, nothing ahead.
+      prefetch_buffer_size: the most elements to hold ready. A budget in bytes bounds it too.
+    """
+
+    num_threads: int = 16
+    prefetch_buffer_size: int = 500
+
+    def __post_init__(self) -> None:
+        arguments.non_negative("num_threads", self.num_threads)
+        arguments.non_negative("prefetch_buffer_size", self.prefetch_buffer_size)
+        if self.num_threads and not self.prefetch_buffer_size:
+            raise ValueError("prefetch_buffer_size must be greater than 0 when num_threads is greater than 0")
+
+
+@dataclasses.dataclass(slots=True)
+class MultiprocessingOptions:
+    """How `mp_prefetch` spreads the work over processes.
+
+    >>> MultiprocessingOptions(num_workers=2).per_worker_buffer_size
+    1
+
+    Args:
+      num_workers: how many processes; 0 computes in this one. The output does not depend on it.
+      per_worker_buffer_size: how many elements a worker may compute ahead of what was asked for.
+      enable_profiling: accepted for compatibility.
+    """
+
+    num_workers: int = 0
+    per_worker_buffer_size: int = 1
+    enable_profiling: bool = False
+
+    def __post_init__(self) -> None:
+        arguments.non_negative("num_workers", self.num_workers)
+        arguments.positive("per_worker_buffer_size", self.per_worker_buffer_size)
+
+
+@enum.unique
+class ExecutionTrackingMode(enum.Flag):
+    """What is measured while a pipeline runs."""
+
+    DISABLED = enum.auto()
+    STAGE_TIMING = enum.auto()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Default(Generic[T]):
+    """A value that nobody set."""
+
+    value: T
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetOptions:
+    """Options of a whole pipeline, set with `grain.experimental.WithOptionsIterDataset`.
+
+    >>> DatasetOptions(filter_warn_threshold_ratio=None).filter_warn_threshold_ratio is None
+    True
+
+    Args:
+      filter_warn_threshold_ratio: warn when a filter drops more than this share of its elements; None never warns.
+      filter_raise_threshold_ratio: raise when a filter drops more than this share; None never raises.
+      execution_tracking_mode: what to measure.
+      min_shm_size: arrays smaller than this many bytes travel in messages instead of shared memory.
+    """
+
+    filter_warn_threshold_ratio: Any = _Default(0.9)
+    filter_raise_threshold_ratio: Any = _Default(None)
+    execution_tracking_mode: Any = _Default(ExecutionTrackingMode.DISABLED)
+    min_shm_size: Any = _Default(0)
+
+    _user_set_fields: frozenset[str] = dataclasses.field(default=frozenset(), init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        given = []
+        for field in dataclasses.fields(self):
+            if not field.init:
+                continue
+            value = getattr(self, field.name)
+            if isinstance(value, _Default):
+                object.__setattr__(self, field.name, value.value)
+            else:
+                given.append(field.name)
+        object.__setattr__(self, "_user_set_fields", frozenset(given))
+        for name in ("filter_warn_threshold_ratio", "filter_raise_threshold_ratio"):
+            ratio = getattr(self, name)
+            if ratio is not None and not 0 <= ratio <= 1:
+                raise ValueError(f"{name} must be None or between 0 and 1, got {ratio!r}")
+
+    def merge(self, other: "DatasetOptions | None") -> "DatasetOptions":
+        """Returns these options, completed by those of `other` that are not set here."""
+        if other is None:
+            return self
+        given = {name: getattr(other, name) for name in other._user_set_fields}
+        given.update({name: getattr(self, name) for name in self._user_set_fields})
+        return DatasetOptions(**given)

@@ -1,0 +1,24 @@
+"""Transformations and tools that may still change."""
+
+from grain._src.api.apply import apply_transformations
+from grain._src.api.experimental import FlatMapIterDataset, FlatMapMapDataset, WithOptionsIterDataset
+from grain._src.indexing.permutation import index_shuffle
+from grain._src.indexing.rng import RngPool
+from grain._src.options import DatasetOptions, ExecutionTrackingMode
+from grain._src.transforms import FlatMap as FlatMapTransform
+from grain._src.transforms import MapWithIndex as MapWithIndexTransform
+from grain._src.trees import batch_and_pad
+
+__all__ = [
+    "DatasetOptions",
+    "ExecutionTrackingMode",
+    "FlatMapIterDataset",
+    "FlatMapMapDataset",
+    "FlatMapTransform",
+    "MapWithIndexTransform",
+    "RngPool",
+    "WithOptionsIterDataset",
+    "apply_transformations",
+    "batch_and_pad",
+    "index_shuffle",
+]
