@@ -222,6 +222,21 @@ def test_arrays_outlive_both_ends(backing: str, open_wire: Callable[..., Any]) -
     assert wire.leases.take_released() in ([], [0])
 
 
+@pytest.mark.parametrize("package", ["jax", "torch"])
+def test_what_another_library_makes_of_an_array_keeps_its_slot(package: str, wire: Any) -> None:
+    library = pytest.importorskip(package)
+    got = wire.carry([stacked(wire.arena, 5).astype("f4") if package == "jax" else stacked(wire.arena, 5)])
+    kept = library.device_put(got) if package == "jax" else library.from_numpy(got)
+    del got
+    wire.give_back()
+    others = [wire.carry([stacked(wire.arena, number)]) for number in range(4)]
+    assert bool((kept == 5).all())
+    del kept, others
+    gc.collect()
+    wire.give_back()
+    assert wire.arena.bytes_in_use == 0
+
+
 def test_collection_in_other_threads_gives_slots_back(wire: Any) -> None:
     for _ in range(5):
         boxes = [[wire.carry([stacked(wire.arena, i)])] for i in range(8)]

@@ -32,7 +32,8 @@ from grain._src.transport.share import load_shared
 channel = Channel(socket.socket(fileno=int(sys.argv[1])))
 frame = channel.recv()
 source = load_shared(frame.body, frame.fds)
-arena = Arena(64 << 20, backing=frame.message)
+budget, backing = frame.message
+arena = Arena(budget, backing=backing)
 try:
     while True:
         number, released = channel.recv().message
@@ -56,7 +57,7 @@ except ChannelClosed:
 class Worker:
     """A worker process that multiplies a shared array, and what the training process keeps of it."""
 
-    def __init__(self, source: Any, backing: str = "memfd") -> None:
+    def __init__(self, source: Any, backing: str = "memfd", budget: int = 64 << 20) -> None:
         self.channel, theirs = channel_pair()
         self.process = subprocess.Popen(
             [sys.executable, "-c", WORKER, str(theirs.fileno())],
@@ -66,7 +67,7 @@ class Worker:
         theirs.close()
         self.leases = Leases()
         shared = dump_shared(source)
-        self.channel.send(backing, shared.payload, shared.fds)
+        self.channel.send((budget, backing), shared.payload, shared.fds)
         self.channel.drain(60)
         shared.close()
 
@@ -125,6 +126,22 @@ def test_batches_come_from_another_process(backing: str, start: Callable[..., Wo
         assert (got["batch"] == source * number).all()
         assert (got["flat"] == source.ravel()[:10] * number).all()
         got["batch"] += 1
+
+
+@pytest.mark.parametrize("budget", [0, 1_000_000])
+def test_a_user_who_keeps_everything_gets_copies_and_no_deadlock(budget: int, start: Callable[..., Worker]) -> None:
+    source = np.arange(100_000, dtype="f4")
+    worker = start(source, "memfd", budget)
+    for number in range(20):  # more than the sockets hold, in both directions, before anything is read
+        worker.channel.send((number, []), b"x" * 300_000)
+    kept = []
+    for number in range(20):
+        frame = worker.channel.recv(60)
+        worker.leases.adopt(frame.message[1], frame.fds)
+        kept.append(decode(frame.message[1], frame.body, worker.leases)["batch"])
+    for number, batch in enumerate(kept):
+        assert (batch == source * number).all()
+        batch += 1
 
 
 def test_an_error_of_a_worker_is_raised_here(start: Callable[..., Worker]) -> None:

@@ -85,6 +85,32 @@ def test_one_copy_of_an_array_that_occurs_twice() -> None:
     shared.close()
 
 
+@pytest.mark.parametrize("part", [slice(None), slice(100_001, 300_000)], ids=["all", "part"])
+def test_a_mapped_file_is_mapped_again_and_not_copied(part: slice, tmp_path: Any) -> None:
+    tokens = np.arange(400_000, dtype="u2")
+    path = tmp_path / "tokens.bin"
+    path.write_bytes(b"head" + tokens.tobytes())
+    array = np.memmap(path, "u2", "r", 4)[part]
+    shared = dump_shared(array)
+    assert shared.fds == ()
+    assert len(shared.payload) < 1000
+    got = load_copy(shared)
+    assert isinstance(got, np.memmap)
+    assert not got.flags.writeable
+    assert (got == tokens[part]).all()
+
+
+def test_private_changes_of_a_mapped_file_travel(tmp_path: Any) -> None:
+    path = tmp_path / "tokens.bin"
+    path.write_bytes(bytes(1000))
+    array = np.memmap(path, "u1", "c")
+    array[5] = 7
+    strided = np.memmap(path, "u1", "r")[::2]
+    got = load_copy(dump_shared([array, strided]))
+    assert got[0][5] == 7
+    assert got[1].shape == (500,)
+
+
 def test_torch_tensors_are_shared() -> None:
     torch = pytest.importorskip("torch")
     shared = dump_shared(torch.arange(MEGA))

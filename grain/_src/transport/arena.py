@@ -20,7 +20,7 @@ from grain._src.transport.freespace import FreeSpace
 from grain._src.transport.segment import Backing, create_descriptor, map_shared
 
 # Below this size a copy through the message costs less than a slot, a lease and its return.
-MIN_SLOT_BYTES = 16 << 10
+MIN_SLOT_BYTES = 8 << 10
 
 _ALIGNMENT = 64  # a cache line; JAX on CPU takes 64-byte aligned memory as it is
 _PAGE = 4096

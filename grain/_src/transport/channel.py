@@ -6,6 +6,7 @@ other frames larger than the socket's buffers always finish.
 
 import array
 import contextlib
+import os
 import pickle
 import select
 import socket
@@ -182,7 +183,11 @@ class Channel:
                 count, ancillary = 0, []
             for level, kind, data in ancillary:
                 if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-                    self._fds.extend(array.array("i", data))
+                    fds = array.array("i", data)
+                    self._fds.extend(fds)
+                    if not _RECV_FLAGS:
+                        for fd in fds:
+                            os.set_inheritable(fd, False)
             if not count:
                 self._at_end = True
                 return

@@ -37,7 +37,8 @@ def encode(box: list[Any], arena: Arena | None = None) -> Encoded:
     """Encodes the one item of `box`, which it takes out.
 
     The caller gives the object away: an array of the arena that nobody holds afterwards is handed over as it is, one
-    that somebody still holds (a cache in the user's function, a variable of the caller) is copied.
+    that somebody still holds (a cache in the user's function, a variable of the caller) is copied. What is encoded must
+    be sent, in the order in which it was encoded. If the object cannot be pickled, this raises and the box stays full.
     """
     packing = _Packing(arena)
     body: Body = packing.dump(box)

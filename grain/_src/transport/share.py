@@ -3,15 +3,16 @@
 The segment is mapped copy-on-write: a worker that only reads shares the one copy, one that writes gets its own pages.
 """
 
+import mmap
 import os
 import pickle
 from collections.abc import Sequence
 from io import BytesIO
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from grain._src.transport.arrays import PROTOCOL, Array, CloudPickler, flat_bytes, reducers
+from grain._src.transport.arrays import PROTOCOL, Array, CloudPickler, address_of, flat_bytes, reducers
 from grain._src.transport.segment import Backing, close_all, create_descriptor, map_private
 from grain._src.transport.unpicklable import explain_unpicklable
 
@@ -29,6 +30,18 @@ class Shared(NamedTuple):
     def close(self) -> None:
         """Closes the descriptor; workers that were given it keep the memory."""
         close_all(self.fds)
+
+
+def _reduce_memmap(array: Any) -> tuple[Any, ...]:
+    """A file that is mapped already is mapped by the workers too, not copied; changes in private pages must be."""
+    file = array.filename
+    if file is None or array.mode == "c" or not array.size or not array.flags.c_contiguous or not os.path.isfile(file):
+        return cast(tuple[Any, ...], array.__reduce_ex__(PROTOCOL))
+    # `offset` is that of the array that was opened; this may be a part of it.
+    mapped_from = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY
+    offset = mapped_from + address_of(array) - address_of(np.frombuffer(array._mmap, np.uint8))
+    mode = "r" if array.mode == "r" else "r+"
+    return np.memmap, (os.fspath(file), array.dtype, mode, offset, array.shape)
 
 
 def dump_shared(obj: Any, *, backing: Backing | None = None) -> Shared:
@@ -50,8 +63,9 @@ def dump_shared(obj: Any, *, backing: Backing | None = None) -> Shared:
         return False
 
     file = BytesIO()
+    table = {**reducers(place, _MIN_SHARED_BYTES), np.memmap: _reduce_memmap}
     try:
-        CloudPickler(file, reducers(place, _MIN_SHARED_BYTES), stays_in_stream).dump(obj)
+        CloudPickler(file, table, stays_in_stream).dump(obj)
     except Exception as error:
         raise pickle.PicklingError(explain_unpicklable(obj)) from error
     stream = file.getbuffer()
