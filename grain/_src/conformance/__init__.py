@@ -1,0 +1,1 @@
+"""Checks that anybody can run on what they write for a pipeline."""

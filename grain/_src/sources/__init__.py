@@ -1,0 +1,1 @@
+"""Where records come from: one format a file, all behind the same small protocol."""

@@ -1,0 +1,102 @@
+"""The one place through which sources reach files: expand names, ask for size and time, map, open, write atomically.
+
+Only local files are reached today. Everything else in sources/ goes through these functions, so another kind of
+storage needs no change outside this file.
+"""
+
+import contextlib
+import glob
+import io
+import mmap
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO, NamedTuple, TypeAlias
+
+PathLike: TypeAlias = str | os.PathLike[str]
+Paths: TypeAlias = PathLike | Sequence[PathLike]
+FileBytes: TypeAlias = mmap.mmap | bytes
+
+_WILDCARDS = frozenset("*?[")
+
+
+class Stamp(NamedTuple):
+    """What tells one version of a file from another without reading it."""
+
+    size: int
+    mtime_ns: int
+
+
+def expand(paths: Paths) -> list[str]:
+    """Returns the names of existing files; patterns such as "train-*.parquet" give their matches in sorted order."""
+    if isinstance(paths, (str, os.PathLike)):
+        return expand_one(paths)
+    if not isinstance(paths, Sequence):
+        raise TypeError(f"paths must be a path, a pattern or a sequence of these, got {paths!r:.200}")
+    if not paths:
+        raise ValueError("paths must name at least one file, got an empty sequence")
+    return [name for path in paths for name in expand_one(path)]
+
+
+def expand_one(path: PathLike) -> list[str]:
+    """Returns the files that one path or pattern names; a file whose name has a wildcard in it is taken literally."""
+    name = local(path)
+    if os.path.exists(name):
+        return [name]
+    if not _WILDCARDS.isdisjoint(name):
+        if matches := sorted(glob.glob(name)):
+            return matches
+        raise FileNotFoundError(f"no file matches {name!r}")
+    raise FileNotFoundError(f"no such file: {name!r}")
+
+
+def local(path: PathLike) -> str:
+    """Returns `path` as text; an address of an object store is refused here rather than taken for a file name."""
+    name = os.fspath(path)
+    if not isinstance(name, str):
+        raise TypeError(f"a path must be text, got {name!r:.200}")
+    if not name:
+        raise ValueError("a path must not be empty")
+    if "://" in name:
+        raise ValueError(f"only local files are supported, got {name!r}: copy or mount it first")
+    return name
+
+
+def stamp(path: str) -> Stamp:
+    """Returns the size and the time of the last change."""
+    status = os.stat(path)
+    return Stamp(status.st_size, status.st_mtime_ns)
+
+
+def map_file(path: str) -> FileBytes:
+    """Returns the bytes of a file without reading them: pages come in as they are touched."""
+    with open(path, "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return b""
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def open_stream(path: str) -> BinaryIO:
+    """Opens a file for reading from front to back in large pieces."""
+    return io.BufferedReader(io.FileIO(path), buffer_size=1 << 20)
+
+
+@contextlib.contextmanager
+def temporary_beside(path: str) -> Iterator[str]:
+    """Yields a name for a file in the directory of `path`; what is still there at the end is removed."""
+    name = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{secrets.token_hex(4)}.tmp")
+    try:
+        yield name
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+
+
+@contextlib.contextmanager
+def replace_together(paths: Sequence[str]) -> Iterator[list[str]]:
+    """Yields a temporary name beside each path; on success they take the paths' places, else nothing is left behind."""
+    with contextlib.ExitStack() as stack:
+        temporary = [stack.enter_context(temporary_beside(path)) for path in paths]
+        yield temporary
+        for source, target in zip(temporary, paths, strict=True):
+            os.replace(source, target)
