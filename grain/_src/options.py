@@ -54,15 +54,22 @@ class MultiprocessingOptions:
       num_workers: how many processes; 0 computes in this one. The output does not depend on it.
       per_worker_buffer_size: how many elements a worker may compute ahead of what was asked for.
       enable_profiling: accepted for compatibility.
+      worker_timeout: how many seconds a worker may take for a block before it counts as dead, is replaced, and its stack
+        is shown; None waits, with a warning that shows the stack every minute.
     """
 
     num_workers: int = 0
     per_worker_buffer_size: int = 1
     enable_profiling: bool = False
+    worker_timeout: float | None = None
 
     def __post_init__(self) -> None:
         arguments.non_negative("num_workers", self.num_workers)
         arguments.positive("per_worker_buffer_size", self.per_worker_buffer_size)
+        if self.worker_timeout is not None and not self.worker_timeout > 0:
+            raise ValueError(
+                f"worker_timeout must be None or a positive number of seconds, got {self.worker_timeout!r}"
+            )
 
 
 @enum.unique

@@ -86,7 +86,7 @@ def map_leaves(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     shape = open_container(tree)
     if shape is None:
         return function(tree, *others)
-    rows = [[part for part in _matching(shape, tree, other, i + 1, "")] for i, other in enumerate(others)]
+    rows = [_matching(shape, tree, other, i + 1, "") for i, other in enumerate(others)]
     return shape.build([map_leaves(function, child, *rest) for child, *rest in zip(shape.children, *rows, strict=True)])
 
 
@@ -170,7 +170,10 @@ def stack(elements: Sequence[Any], allocate: Allocate | None = None, path: str =
     rows = [shape.children]
     rows += [_matching(shape, first, other, i + 1, path) for i, other in enumerate(elements[1:])]
     return shape.build(
-        [stack(column, allocate, f"{path}[{name!r}]") for name, column in zip(shape.names, zip(*rows, strict=True), strict=True)]
+        [
+            stack(column, allocate, f"{path}[{name!r}]")
+            for name, column in zip(shape.names, zip(*rows, strict=True), strict=True)
+        ]
     )
 
 

@@ -14,8 +14,10 @@ from grain._src.nodes import batch, flat_map, steps
 from grain._src.nodes.base import Node
 from grain._src.nodes.custom import CustomStream
 from grain._src.nodes.mix import StreamMix
+from grain._src.nodes.prefetch import ProcessPrefetch
 from grain._src.nodes.seeding import resolve_seed
 from grain._src.nodes.stream import DatasetIterator
+from grain._src.options import MultiprocessingOptions
 
 T = TypeVar("T", covariant=True)
 S = TypeVar("S")
@@ -35,7 +37,9 @@ class IterDataset(Dataset[T]):
 
     def __iter__(self) -> DatasetIterator[T]:
         if self._own_node is None or isinstance(self._own_node, CustomStream):
-            raise NotImplementedError(f"{type(self).__name__} must define `__iter__`, returning a grain.DatasetIterator")
+            raise NotImplementedError(
+                f"{type(self).__name__} must define `__iter__`, returning a grain.DatasetIterator"
+            )
         return iterate(self._own_node)
 
     @staticmethod
@@ -55,7 +59,9 @@ class IterDataset(Dataset[T]):
             keys = tuple(sorted(datasets))
             if weights is not None:
                 if not isinstance(weights, Mapping) or set(weights) != set(keys):
-                    raise ValueError(f"weights must be a mapping with the keys of datasets, {list(keys)}, got {weights!r}")
+                    raise ValueError(
+                        f"weights must be a mapping with the keys of datasets, {list(keys)}, got {weights!r}"
+                    )
                 weights = [weights[key] for key in keys]
             datasets = [datasets[key] for key in keys]
         elif isinstance(weights, Mapping):
@@ -104,6 +110,37 @@ class IterDataset(Dataset[T]):
         if batch_fn is not None:
             arguments.function("batch_fn", batch_fn)
         return IterDataset._of(batch.StreamBatch(self._node, size, bool(drop_remainder), batch_fn), (self,))
+
+    def mp_prefetch(
+        self,
+        options: MultiprocessingOptions | None = None,
+        worker_init_fn: Callable[[int, int], None] | None = None,
+        sequential_slice: bool = False,
+    ) -> "IterDataset[T]":
+        """Returns the same stream, computed by worker processes.
+
+        Elements, order, errors and states are those without workers, for any number of them.
+
+        >>> import grain
+        >>> ds = grain.MapDataset.range(4).map(lambda x: x * x).to_iter_dataset()
+        >>> list(ds.mp_prefetch(grain.MultiprocessingOptions(num_workers=2)))
+        [0, 1, 4, 9]
+
+        Args:
+          options: how many workers and how far they may work ahead.
+          worker_init_fn: called in each worker as it starts, with its index and the number of workers.
+          sequential_slice: accepted for compatibility; any worker computes any element.
+        """
+        options = options if options is not None else MultiprocessingOptions(num_workers=10)
+        if not isinstance(options, MultiprocessingOptions):
+            raise TypeError(f"options must be a grain.MultiprocessingOptions, got {options!r}")
+        if worker_init_fn is not None:
+            arguments.function("worker_init_fn", worker_init_fn)
+        return IterDataset._of(ProcessPrefetch(self._node, options, worker_init_fn), (self,))
+
+    def prefetch(self, multiprocessing_options: MultiprocessingOptions) -> "IterDataset[T]":
+        """The older name of `mp_prefetch`."""
+        return self.mp_prefetch(multiprocessing_options)
 
     def seed(self, seed: int) -> "IterDataset[T]":
         """Returns the same stream; random transformations after it derive their seeds from `seed`."""

@@ -291,4 +291,3 @@ def _picks(indices: Any, length: int) -> Any:
     if array.min() < -length or array.max() >= length:
         raise IndexError(f"indices must be between {-length} and {length - 1}, got {array.min()} to {array.max()}")
     return np.where(array < 0, array + length, array).astype(np.int64)
-

@@ -17,7 +17,9 @@ class Block:
 
     __slots__ = ("end", "error", "items", "ticks")
 
-    def __init__(self, items: Iterator[Any], ticks: Iterator[Any], end: int, error: BaseException | None = None) -> None:
+    def __init__(
+        self, items: Iterator[Any], ticks: Iterator[Any], end: int, error: BaseException | None = None
+    ) -> None:
         self.items = items
         self.ticks = ticks
         self.end = end

@@ -14,17 +14,24 @@ BLOCK_SECONDS = 1e-3
 
 
 class InlineReader:
-    """Prepares the indices in growing blocks and leaves every element for later."""
+    """Prepares the indices in growing blocks and leaves every element for later.
 
-    def __init__(self, node: MapNode) -> None:
+    Args:
+      node: what to read.
+      size: the first block's size.
+
+    `stop` is where to end; a worker moves it from block to block.
+    """
+
+    def __init__(self, node: MapNode, size: int = 1) -> None:
         self._node = node
-        self._length = node.length
+        self.stop = node.length
         self._most = max(1, BLOCK_RECORDS // node.width)
-        self._size = 1
+        self._size = min(size, self._most)
 
     def block_at(self, position: int) -> Block | None:
         """Returns the elements from `position` on; None at the end."""
-        end = min(position + self._size, self._length)
+        end = min(position + self._size, self.stop)
         if position >= end:
             return None
         began = perf_counter()

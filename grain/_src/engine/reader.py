@@ -39,6 +39,7 @@ class ReaderIterator(DatasetIterator[Any]):
         self._reader = reader
         self._allow_nones = allow_nones
         self._drops = Drops(f"`{node.describe()}`")
+        self.holes: list[int] | None = None  # a list here collects where holes were passed over
         self._seek(0)
 
     def _seek(self, position: int) -> None:
@@ -57,7 +58,7 @@ class ReaderIterator(DatasetIterator[Any]):
                 for element in self._items:
                     if element is not None or self._allow_nones:
                         return element
-                    self._drops.drop(self._block.position)
+                    self._drop()
             except Exception as error:
                 self._fail(error)
                 raise
@@ -65,26 +66,32 @@ class ReaderIterator(DatasetIterator[Any]):
 
     def pull(self, count: int) -> list[Any]:
         elements: list[Any] = []
-        missing = count
-        while missing:
+        while (missing := count - len(elements)) > 0:
+            more: list[Any] = []
             try:
-                elements.extend(islice(self._items, missing))
+                more.extend(islice(self._items, missing))
             except Exception as error:
                 self._fail(error)
                 raise
-            if not self._allow_nones and not self._node.dense:
-                kept = [element for element in elements if element is not None]
-                if len(kept) < len(elements):
-                    for _ in range(len(elements) - len(kept)):
-                        self._drops.drop(self._block.position)
-                    elements = kept
-            missing = count - len(elements)
-            if missing:
+            exhausted = len(more) < missing
+            elements += more if self._allow_nones or self._node.dense else self._without_holes(more)
+            if exhausted:
                 try:
                     self._advance()
                 except StopIteration:
                     break
         return elements
+
+    def _without_holes(self, elements: list[Any]) -> list[Any]:
+        kept = [element for element in elements if element is not None]
+        for _ in range(len(elements) - len(kept)):
+            self._drop()
+        return kept
+
+    def _drop(self) -> None:
+        if self.holes is not None:
+            self.holes.append(self._block.position - 1)
+        self._drops.drop(self._block.position)
 
     def _advance(self) -> None:
         """Goes on to the next block; raises the error that stands at its place, or StopIteration."""

@@ -3,12 +3,18 @@
 import dataclasses
 from typing import Any
 
+from grain._src.engine.ahead import AheadIterator
 from grain._src.engine.inline import InlineReader
+from grain._src.engine.plan import stage_of
+from grain._src.engine.processes.pool import Pool
+from grain._src.engine.processes.pooled import PooledIterator
+from grain._src.engine.processes.stage import StageIterator
 from grain._src.engine.reader import Reader, ReaderIterator
 from grain._src.engine.threads import ThreadedReader
 from grain._src.nodes import context
 from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.custom import CustomStream
+from grain._src.nodes.prefetch import ProcessPrefetch, ThreadPrefetch
 from grain._src.nodes.stream import DatasetIterator, StreamNode
 from grain._src.nodes.to_iter import ToIter, WithOptions
 
@@ -17,6 +23,13 @@ def iterate(node: Node) -> DatasetIterator[Any]:
     """Returns an iterator over the elements of `node`, at its beginning."""
     if isinstance(node, MapNode):
         node = ToIter(node)
+    if isinstance(node, ProcessPrefetch):
+        return _spread(node)
+    if isinstance(node, ThreadPrefetch):
+        return AheadIterator(iterate(node.parent), node.buffer_size)
+    workers = context.current().workers
+    if workers is not None and (stage := stage_of(node)) is not None:
+        return StageIterator(stage, workers)
     if isinstance(node, ToIter):
         return _read(node)
     if isinstance(node, WithOptions):
@@ -28,6 +41,15 @@ def iterate(node: Node) -> DatasetIterator[Any]:
     if isinstance(node, StreamNode):
         return node.build([iterate(parent) for parent in node.parents])
     raise TypeError(f"cannot iterate over {node!r}")
+
+
+def _spread(node: ProcessPrefetch) -> DatasetIterator[Any]:
+    here = context.current()
+    if not node.options.num_workers or here.workers is not None:
+        return iterate(node.parent)  # within the pipeline of another `mp_prefetch` its workers do everything
+    pool = Pool(node.options, node.worker_init_fn)
+    with context.using(dataclasses.replace(here, workers=pool)):
+        return PooledIterator(iterate(node.parent), pool)
 
 
 def _read(node: ToIter) -> DatasetIterator[Any]:

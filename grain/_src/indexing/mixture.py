@@ -51,7 +51,8 @@ def locate(k: int, weights: Sequence[int]) -> tuple[int, int]:
 def _scaled(values: IndexArray, factor: int, divisor: int) -> IndexArray:
     """values * factor // divisor without overflowing int64: the remainder is scaled apart from the quotient."""
     quotient, remainder = np.divmod(values, divisor)
-    return quotient * factor + remainder * factor // divisor
+    scaled: IndexArray = quotient * factor + remainder * factor // divisor
+    return scaled
 
 
 def locate_array(ks: IndexArray, weights: Sequence[int]) -> tuple[npt.NDArray[np.intp], IndexArray]:

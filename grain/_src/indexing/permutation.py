@@ -66,7 +66,8 @@ def _encrypt_array(values: npt.NDArray[Any], keys: tuple[int, ...], bits: int) -
         left, right = right, left
     if len(keys) % 2:
         left, right = right, left
-    return (left << word(bits)) | right
+    encrypted: npt.NDArray[Any] = (left << word(bits)) | right
+    return encrypted
 
 
 def _encrypt(value: int, keys: tuple[int, ...], bits: int) -> int:

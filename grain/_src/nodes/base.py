@@ -22,15 +22,16 @@ class Node(abc.ABC):
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
         """The user's functions that this node calls."""
-        return tuple(
-            value for field in dataclasses.fields(self) if callable(value := getattr(self, field.name))  # type: ignore[arg-type]
-        )
+        return tuple(value for _, value in self._parameters() if callable(value))
+
+    def _parameters(self) -> "Iterator[tuple[dataclasses.Field[Any], Any]]":
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            yield field, getattr(self, field.name)
 
     def describe(self) -> str:
         """Returns the transformation as a user would write it."""
         shown = []
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
+        for field, value in self._parameters():
             if field.name not in ("parent", "parents") and field.repr and value is not field.default:
                 shown.append(f"{field.name}={describe_value(value)}")
         return f"{self.name}({', '.join(shown)})"
@@ -42,11 +43,12 @@ def describe_value(value: Any) -> str:
         return f"partial({describe_value(value.func)})"
     owner = getattr(value, "__self__", None)
     if owner is not None and not isinstance(owner, type(functools)) and not isinstance(owner, type):
-        return describe_value(owner) if type(owner).__repr__ is not object.__repr__ else f"{type(owner).__name__}()"
-    if callable(value):
+        return describe_value(owner)
+    if callable(value) and not hasattr(value, "__dataclass_fields__"):
         name = getattr(value, "__qualname__", type(value).__name__)
         return str(name).replace("<locals>.", "")
-    text = f"{type(value).__name__}()" if type(value).__repr__ is object.__repr__ else repr(value)
+    plain: Any = object.__repr__
+    text = f"{type(value).__name__}()" if type(value).__repr__ is plain else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 

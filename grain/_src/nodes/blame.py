@@ -60,7 +60,7 @@ def _code(function: Any) -> CodeType | None:
         if (code := getattr(function, "__code__", None)) is not None:
             return code  # type: ignore[no-any-return]
         inner = getattr(function, "__func__", None) or getattr(function, "func", None)
-        function = inner if inner is not None else getattr(type(function), "__call__", None)
+        function = inner if inner is not None else getattr(type(function), "__call__", None)  # noqa: B004
     return None
 
 

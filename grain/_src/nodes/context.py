@@ -18,11 +18,11 @@ class RunContext:
       workers: the pool of processes that `mp_prefetch` started, or None.
     """
 
-    options: DatasetOptions = DatasetOptions()
+    options: DatasetOptions = dataclasses.field(default_factory=DatasetOptions)
     workers: Any = None
 
 
-_current: ContextVar[RunContext] = ContextVar("grain_run_context", default=RunContext())
+_current: ContextVar[RunContext] = ContextVar("grain_run_context", default=RunContext())  # noqa: B039 - it is frozen
 
 
 def current() -> RunContext:

@@ -100,9 +100,13 @@ class FlatMapIterator(DatasetIterator[Any]):
         while self._next >= len(self._outputs):
             self._before = self._parent.get_state()
             self._outputs, self._next = (), 0
-            element = next(self._parent)
-            if element is not None:
-                self._outputs = _fan_out(self._node.function, element, self._node.max_fan_out)
+            try:
+                element = next(self._parent)
+                if element is not None:
+                    self._outputs = _fan_out(self._node.function, element, self._node.max_fan_out)
+            except Exception:
+                self._before = self._parent.get_state()  # a later `next` goes on after the element that failed
+                raise
         self._next += 1
         return self._outputs[self._next - 1]
 
@@ -116,5 +120,7 @@ class FlatMapIterator(DatasetIterator[Any]):
         if number:
             self._outputs = _fan_out(self._node.function, next(self._parent), self._node.max_fan_out)
             if number > len(self._outputs):
-                raise StateError(f"the state says {number} outputs of an element are consumed, it has {len(self._outputs)}")
+                raise StateError(
+                    f"the state says {number} outputs of an element are consumed, it has {len(self._outputs)}"
+                )
             self._next = number

@@ -71,7 +71,8 @@ class Slice(IndexNode):
 
     def rewrite_array(self, indices: IndexArray) -> IndexArray:
         epochs, offsets = np.divmod(indices, self.length)
-        return epochs * self.parent.length + (offsets * self.step + self.start)
+        images: IndexArray = epochs * self.parent.length + (offsets * self.step + self.start)
+        return images
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

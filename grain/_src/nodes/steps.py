@@ -4,13 +4,19 @@ import abc
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from grain._src.indexing.rng import RngPool
 from grain._src.nodes.base import Node
 from grain._src.nodes.blame import annotate_steps
 from grain._src.nodes.drops import Drops
 from grain._src.nodes.stream import DatasetIterator, StreamNode, field
+
+
+class Root(Protocol):
+    """What a run of steps reads from, as far as numbering goes."""
+
+    position: int  # the number of the next element; one less is that of the element just read
 
 
 class StepRun(abc.ABC):
@@ -42,7 +48,7 @@ class Step(StreamNode):
         return (self.parent,)
 
     @abc.abstractmethod
-    def start(self, root: DatasetIterator[Any]) -> StepRun:
+    def start(self, root: Root) -> StepRun:
         """Returns the step at work; `root` is what the run of steps reads from."""
 
     def build(self, parents: Sequence[DatasetIterator[Any]]) -> DatasetIterator[Any]:
@@ -52,17 +58,36 @@ class Step(StreamNode):
         return ElementwiseIterator(parent, [self])
 
 
+class _Numbered:
+    """Numbers the elements of an iterator that has no positions of its own."""
+
+    def __init__(self, elements: Iterator[Any]) -> None:
+        self._elements = elements
+        self.position = 0
+
+    def __iter__(self) -> "_Numbered":
+        return self
+
+    def __next__(self) -> Any:
+        element = next(self._elements)
+        self.position += 1
+        return element
+
+
 class ElementwiseIterator(DatasetIterator[Any]):
     """A run of elementwise steps over one parent, fused into one chain of iterators."""
 
     def __init__(self, parent: DatasetIterator[Any], steps: Sequence[Step]) -> None:
         super().__init__(parent)
         self.steps = tuple(steps)
-        self._runs = [step.start(parent) for step in steps]
+        self._root = parent if hasattr(parent, "position") else _Numbered(parent)
+        self._runs = [step.start(self._root) for step in steps]
         self._elements = self._chain()
 
     def _chain(self) -> Iterator[Any]:
-        elements: Iterator[Any] = self._parent
+        elements: Iterator[Any] = (
+            self._root if any(isinstance(run, _RandomMapRun) for run in self._runs) else self._parent
+        )
         for run in self._runs:
             elements = run.attach(elements)
         return elements
@@ -112,7 +137,7 @@ class StreamMap(Step):
     parent: Node
     function: Callable[[Any], Any]
 
-    def start(self, root: DatasetIterator[Any]) -> StepRun:
+    def start(self, root: Root) -> StepRun:
         return _MapRun(self.function)
 
 
@@ -134,7 +159,7 @@ class StreamFilter(Step):
     parent: Node
     function: Callable[[Any], bool]
 
-    def start(self, root: DatasetIterator[Any]) -> StepRun:
+    def start(self, root: Root) -> StepRun:
         return _FilterRun(self.function, Drops(f"`{self.describe()}`"))
 
 
@@ -153,25 +178,6 @@ class _FilterRun(StepRun):
                 drops.drop(seen)
 
 
-class _CountingRun(StepRun):
-    """A step that numbers its inputs; the number is part of the state."""
-
-    key: str
-
-    def __init__(self, count: int = 0) -> None:
-        self.count = count
-
-    def wrap(self, state: dict[str, Any]) -> dict[str, Any]:
-        return {"parent": state, self.key: self.count}
-
-    def unwrap(self, state: dict[str, Any]) -> dict[str, Any]:
-        field(state, self.key, int)
-        return field(state, "parent", dict)  # type: ignore[no-any-return]
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.count = state[self.key]
-
-
 @dataclasses.dataclass(frozen=True)
 class StreamMapWithIndex(Step):
     """A function of each element and its running number."""
@@ -180,16 +186,14 @@ class StreamMapWithIndex(Step):
     parent: Node
     function: Callable[[int, Any], Any]
 
-    def start(self, root: DatasetIterator[Any]) -> StepRun:
+    def start(self, root: Root) -> StepRun:
         return _MapWithIndexRun(self.function)
 
 
-class _MapWithIndexRun(_CountingRun):
-    key = "counter"
-
+class _MapWithIndexRun(StepRun):
     def __init__(self, function: Callable[[int, Any], Any]) -> None:
-        super().__init__()
         self.function = function
+        self.count = 0
 
     def attach(self, elements: Iterator[Any]) -> Iterator[Any]:
         function = self.function
@@ -198,13 +202,23 @@ class _MapWithIndexRun(_CountingRun):
             self.count = index + 1
             yield None if element is None else function(index, element)
 
+    def wrap(self, state: dict[str, Any]) -> dict[str, Any]:
+        return {"parent": state, "counter": self.count}
+
+    def unwrap(self, state: dict[str, Any]) -> dict[str, Any]:
+        field(state, "counter", int)
+        return field(state, "parent", dict)  # type: ignore[no-any-return]
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.count = state["counter"]
+
 
 @dataclasses.dataclass(frozen=True)
 class StreamRandomMap(Step):
     """A function of each element and a random generator of its own.
 
-    The generator belongs to the record: where the stream comes straight from a dataset with random access it is that of
-    the record's position there, whatever a filter dropped before; else that of the running number.
+    The generator belongs to the record: it is that of the record's number before this run of steps, whatever a filter
+    among them dropped, so that every output still depends on one input only.
     """
 
     name = "random_map"
@@ -212,28 +226,31 @@ class StreamRandomMap(Step):
     function: Callable[..., Any]
     seed: int
 
-    def start(self, root: DatasetIterator[Any]) -> StepRun:
+    def start(self, root: Root) -> StepRun:
         return _RandomMapRun(self.function, RngPool(self.seed), root)
 
 
-class _RandomMapRun(_CountingRun):
-    key = "index_for_rng"
-
-    def __init__(self, function: Callable[..., Any], rngs: RngPool, root: DatasetIterator[Any]) -> None:
-        super().__init__(getattr(root, "position", 0))
+class _RandomMapRun(StepRun):
+    def __init__(self, function: Callable[..., Any], rngs: RngPool, root: Any) -> None:
         self.function = function
         self.rngs = rngs
-        self.root = root if hasattr(root, "position") else None
+        self.root = root
 
     def attach(self, elements: Iterator[Any]) -> Iterator[Any]:
         root, call, function = self.root, self.rngs.call, self.function
         for element in elements:
-            index = self.count if root is None else root.position - 1  # type: ignore[attr-defined]
-            self.count = index + 1
-            yield None if element is None else call(function, element, index)
+            yield None if element is None else call(function, element, root.position - 1)
+
+    def wrap(self, state: dict[str, Any]) -> dict[str, Any]:
+        return {"parent": state, "index_for_rng": self.root.position}
+
+    def unwrap(self, state: dict[str, Any]) -> dict[str, Any]:
+        field(state, "index_for_rng", int)
+        return field(state, "parent", dict)  # type: ignore[no-any-return]
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.count = state[self.key] if self.root is None else self.root.position  # type: ignore[attr-defined]
+        if isinstance(self.root, _Numbered):
+            self.root.position = state["index_for_rng"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -244,7 +261,7 @@ class StreamSeed(Step):
     parent: Node
     seed: int
 
-    def start(self, root: DatasetIterator[Any]) -> StepRun:
+    def start(self, root: Root) -> StepRun:
         return _SameRun()
 
 

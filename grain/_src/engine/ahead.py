@@ -1,0 +1,104 @@
+"""A thread that runs an iterator ahead of its consumer, with the state after each element."""
+
+import threading
+import weakref
+from collections import deque
+from typing import Any
+
+from grain._src.nodes.stream import DatasetIterator
+
+_JOIN_SECONDS = 5.0
+
+
+class AheadIterator(DatasetIterator[Any]):
+    """Hands out what a thread has computed ahead; its state is the parent's right after what was handed out."""
+
+    def __init__(self, parent: DatasetIterator[Any], buffer_size: int) -> None:
+        super().__init__(parent)
+        self._buffer_size = buffer_size
+        self._state = parent.get_state()
+        self._runner: _Runner | None = None
+        self._end: Any = None
+
+    def __next__(self) -> Any:
+        if self._closed:
+            raise ValueError("Trying to advance a closed iterator")
+        self.start_prefetch()
+        assert self._runner is not None
+        kind, value, self._state = self._runner.take()
+        if kind == "element":
+            return value
+        self._stop()  # the thread has ended by itself; a later `next` starts another one where this one stopped
+        raise value
+
+    def start_prefetch(self) -> None:
+        if self._runner is None:
+            self._runner = _Runner(self._parent, self._buffer_size)
+            self._end = weakref.finalize(self, _Runner.stop, self._runner)
+
+    def _stop(self) -> None:
+        if self._runner is not None:
+            self._end()
+            self._runner = None
+
+    def get_state(self) -> dict[str, Any]:
+        return self._state
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._stop()
+        try:
+            self._parent.set_state(state)
+        except Exception:
+            self._parent.set_state(self._state)  # the thread had run ahead: stay where the consumer is
+            raise
+        self._state = state
+
+    def close(self) -> None:
+        self._stop()
+        super().close()
+
+
+class _Runner:
+    """The thread and its buffer; it knows the parent only, so that the iterator can be collected."""
+
+    def __init__(self, parent: DatasetIterator[Any], buffer_size: int) -> None:
+        self._parent = parent
+        self._buffer_size = buffer_size
+        self._buffer: deque[tuple[str, Any, dict[str, Any]]] = deque()
+        self._changed = threading.Condition()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="grain-ahead", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        going = True
+        while going:
+            try:
+                entry: tuple[str, Any, dict[str, Any]] = ("element", next(self._parent), self._parent.get_state())
+            except BaseException as error:
+                entry = ("error", error, self._parent.get_state())
+                going = False
+            with self._changed:
+                while len(self._buffer) >= self._buffer_size and not self._stopped:
+                    self._changed.wait()
+                if self._stopped:
+                    return
+                self._buffer.append(entry)
+                self._changed.notify_all()
+            del entry
+
+    def take(self) -> tuple[str, Any, dict[str, Any]]:
+        with self._changed:
+            while not self._buffer:
+                self._changed.wait(timeout=1.0)
+                if not self._buffer and not self._thread.is_alive():
+                    raise RuntimeError("the thread that reads ahead has ended without a result")
+            self._changed.notify_all()
+            return self._buffer.popleft()
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+        if self._thread is not threading.current_thread():
+            self._thread.join(_JOIN_SECONDS)

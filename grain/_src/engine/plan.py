@@ -1,0 +1,116 @@
+"""Cuts a pipeline into what worker processes compute and what runs in one place over the merged stream.
+
+A stage begins at a dataset with random access and goes on as long as each output depends on known positions: through
+maps, filters, flat maps, and through batches while no element can have been dropped before. Everything after it is an
+ordered step, or the like, and pulls from it.
+"""
+
+import dataclasses
+from typing import Any
+
+from grain._src.nodes import steps
+from grain._src.nodes.base import Node
+from grain._src.nodes.batch import StreamBatch
+from grain._src.nodes.flat_map import StreamFlatMap
+from grain._src.nodes.prefetch import ProcessPrefetch, ThreadPrefetch
+from grain._src.nodes.to_iter import ToIter, WithOptions
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """A stretch of the pipeline that any worker can compute for any range of positions.
+
+    Args:
+      chain: its nodes, from the `to_iter_dataset` on.
+      unit: how many records one output takes, so that blocks begin and end between outputs.
+      dense: whether it relies on no element being a hole.
+      grouped: whether an output's place is more than a position (the n-th output of a flat map).
+      thinned: whether a step drops elements.
+    """
+
+    chain: tuple[Node, ...]
+    unit: int = 1
+    dense: bool = False
+    grouped: bool = False
+    thinned: bool = False
+
+    @property
+    def root(self) -> ToIter:
+        """Where the positions are counted."""
+        root = self.chain[0]
+        assert isinstance(root, ToIter)
+        return root
+
+    @property
+    def node(self) -> Node:
+        """The last node: what the stage gives."""
+        return self.chain[-1]
+
+    @property
+    def numbered(self) -> tuple[tuple[Node, int], ...]:
+        """The steps that number their inputs, each with how many records one input takes."""
+        found, unit = [], 1
+        for node in self.chain:
+            if isinstance(node, StreamBatch):
+                unit *= node.batch_size
+            elif isinstance(node, steps.StreamRandomMap | steps.StreamMapWithIndex):
+                found.append((node, unit))
+        return tuple(found)
+
+
+def stage_of(node: Node) -> Stage | None:
+    """Returns the stage that ends with `node`; None if `node` is more than a stage."""
+    if isinstance(node, ToIter):
+        return Stage((node,), thinned=node.parent.sparse and not node.allow_nones)
+    if not isinstance(node, steps.Step | StreamBatch | StreamFlatMap):
+        return None
+    above = stage_of(node.parent)
+    if above is None:
+        return None
+    stage = dataclasses.replace(above, chain=(*above.chain, node))
+    positional = not (above.thinned or above.grouped)
+    match node:
+        case StreamBatch():
+            return dataclasses.replace(stage, unit=stage.unit * node.batch_size, dense=True) if positional else None
+        case steps.StreamMapWithIndex():
+            return dataclasses.replace(stage, dense=True) if positional else None
+        case steps.StreamRandomMap():
+            if above.grouped:
+                return None
+            after_batch = any(isinstance(other, StreamBatch) for other in above.chain)
+            return dataclasses.replace(stage, dense=True) if after_batch else stage
+        case StreamFlatMap():
+            return dataclasses.replace(stage, grouped=True)
+        case steps.StreamFilter():
+            return dataclasses.replace(stage, thinned=True)
+    return stage
+
+
+def explain(node: Node, workers: int = 0, indent: str = "") -> list[str]:
+    """Returns, a line each, what runs where when `node` is iterated."""
+    if isinstance(node, ProcessPrefetch):
+        return explain(node.parent, node.options.num_workers or workers, indent)
+    if isinstance(node, ThreadPrefetch):
+        return [*explain(node.parent, workers, indent), f"{indent}ahead, by a thread: {node.describe()}"]
+    if isinstance(node, WithOptions):
+        return explain(node.parent, workers, indent)
+    stage = stage_of(node)
+    if stage is not None and workers:
+        names = " → ".join(_names(stage))
+        blocks = f"blocks of {stage.unit} records and more" if stage.unit > 1 else "blocks that grow from 1 element"
+        return [f"{indent}in {workers} worker processes, {blocks}: {names}"]
+    if isinstance(node, ToIter):
+        options = node.read_options
+        where = f"up to {options.num_threads} threads" if options.num_threads else "this thread"
+        return [f"{indent}in {where}: {' → '.join(_names(Stage((node,))))}"]
+    lines = []
+    for parent in node.parents:
+        lines += explain(parent, workers, indent + ("  " if len(node.parents) > 1 else ""))
+    return [*lines, f"{indent}in this thread, in order: {node.describe()}"]
+
+
+def _names(stage: Stage) -> list[str]:
+    above: list[Any] = [stage.root.parent]
+    while len(above[-1].parents) == 1:
+        above.append(above[-1].parents[0])
+    return [node.describe() for node in (*reversed(above), *stage.chain[1:])]

@@ -1,0 +1,14 @@
+"""The messages between the training process and a worker: small tuples, the first item says which.
+
+To the worker:
+  (INIT, worker index, number of workers, arena budget)        body: the user's init function
+  (STAGE, stage number)                                        body: the stage; with descriptors
+  (BLOCK, task, stage number, state, stop, released slots)
+From the worker:
+  (READY,)
+  (DONE, task, head of the elements, marks, error, state, holes, seconds, bytes)   body: the elements
+  (UNKNOWN_MODULE, stage number, module)                       the stage could not be unpickled for want of a module
+  (FAILED, error)                                              nothing can be done: the init function or a stage is broken
+"""
+
+INIT, STAGE, BLOCK, READY, DONE, UNKNOWN_MODULE, FAILED = range(7)

@@ -1,0 +1,407 @@
+"""A pool of worker processes that compute blocks; blocks of a worker that dies are computed again by another.
+
+Nothing runs in the background of the training process: whoever waits for a block reads the sockets.
+"""
+
+import contextlib
+import itertools
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+import warnings
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import cloudpickle
+
+from grain._src.engine.plan import Stage
+from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, STAGE, UNKNOWN_MODULE
+from grain._src.errors import UnpicklableError, WorkerDied, WorkerError
+from grain._src.options import MultiprocessingOptions
+from grain._src.transport.channel import ChannelClosed, Frame, channel_pair
+from grain._src.transport.failure import decode_error
+from grain._src.transport.lease import Leases
+from grain._src.transport.share import Shared, dump_shared
+from grain._src.transport.unpicklable import explain_unpicklable
+
+_BOOTSTRAP = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[4]); "
+    "from grain._src.engine.processes.worker import main; main(*map(int, sys.argv[1:4]))"
+)
+# Workers must not take an accelerator, nor its memory, from the training process.
+_HIDDEN_ACCELERATORS = {
+    "JAX_PLATFORMS": "cpu",
+    "JAX_PLATFORM_NAME": "cpu",
+    "CUDA_VISIBLE_DEVICES": "",
+    "HIP_VISIBLE_DEVICES": "",
+    "ROCR_VISIBLE_DEVICES": "",
+    "TPU_VISIBLE_CHIPS": "",
+}
+_ARENA_BYTES = 1 << 30
+_MAX_DEATHS_OF_A_BLOCK = 2
+_MAX_FAILED_STARTS = 3
+_EXIT_SECONDS = 0.1
+_SILENCE_SECONDS = 60.0
+
+
+class Task:
+    """A block to compute: `state` to begin with, `stop` to end before."""
+
+    __slots__ = ("cancelled", "deaths", "number", "reply", "size", "stage", "state", "stop")
+
+    def __init__(self, stage: int, state: dict[str, Any], stop: int, size: int) -> None:
+        self.stage = stage
+        self.state = state
+        self.stop = stop
+        self.size = size
+        self.number = -1
+        self.deaths = 0
+        self.cancelled = False
+        self.reply: Reply | None = None
+
+
+class Reply:
+    """What a worker answered: the DONE message, its body, and whose memory the elements are in."""
+
+    __slots__ = ("body", "error", "head", "holes", "leases", "marks", "nbytes", "seconds", "state")
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+        self.head: Any = None
+        self.body: Any = b""
+        self.leases: Leases | None = None
+        self.marks: Any = None
+        self.state: dict[str, Any] | None = None
+        self.holes = False
+        self.seconds = 0.0
+        self.nbytes = 0
+
+
+class _Worker:
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.leases = Leases()
+        self.tasks: deque[Task] = deque()
+        self.stages: set[int] = set()
+        self.ready = False
+        self.since = time.monotonic()  # when it began with the first of its tasks
+        self.channel, theirs = channel_pair()
+        lifeline, self.lifeline = os.pipe()
+        self.stacks = os.memfd_create("grain-stacks") if hasattr(os, "memfd_create") else os.open(os.devnull, os.O_RDWR)
+        try:
+            fds = (theirs.fileno(), lifeline, self.stacks)
+            self.process = subprocess.Popen(
+                _command(fds),
+                pass_fds=fds,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **_HIDDEN_ACCELERATORS},
+            )
+        finally:
+            theirs.close()
+            os.close(lifeline)
+
+    def stack(self) -> str:
+        """Asks the worker where it is, and returns what it says."""
+        os.ftruncate(self.stacks, 0)
+        os.lseek(self.stacks, 0, os.SEEK_SET)
+        with contextlib.suppress(OSError):
+            self.process.send_signal(signal.SIGUSR1)
+        deadline = time.monotonic() + 0.5
+        while time.monotonic() < deadline:
+            size = os.fstat(self.stacks).st_size
+            time.sleep(0.02)
+            if size and size == os.fstat(self.stacks).st_size:
+                break
+        return os.pread(self.stacks, 1 << 16, 0).decode(errors="replace")
+
+    def release(self) -> None:
+        """Closes what this side holds; the process must have ended or be about to."""
+        self.channel.close()
+        self.leases.close()
+        for fd in (self.lifeline, self.stacks):
+            with contextlib.suppress(OSError):
+                os.close(fd)
+
+
+def _command(fds: tuple[int, ...]) -> list[str]:
+    if not sys.executable:
+        raise WorkerError("worker processes need the path of the Python interpreter, but sys.executable is empty")
+    return [sys.executable, "-c", _BOOTSTRAP, *map(str, fds), json.dumps(sys.path)]
+
+
+def _end_all(workers: "list[_Worker]", selector: selectors.BaseSelector, shared: "dict[int, Shared]") -> None:
+    """Ends the processes: those that wait for work leave by themselves, the others are killed."""
+    selector.close()
+    for worker in workers:
+        worker.channel.close()
+    deadline = time.monotonic() + _EXIT_SECONDS
+    for worker in workers:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            worker.process.wait(max(0.0, deadline - time.monotonic()))
+    for worker in workers:
+        worker.process.kill()
+        worker.process.wait()
+        worker.release()
+    workers.clear()
+    for payload in shared.values():
+        payload.close()
+    shared.clear()
+
+
+class Pool:
+    """Worker processes, started when the first block is submitted."""
+
+    def __init__(
+        self, options: MultiprocessingOptions, worker_init_fn: Callable[[int, int], None] | None = None
+    ) -> None:
+        self.num_workers = options.num_workers
+        self.buffer_size = options.per_worker_buffer_size
+        self._timeout = options.worker_timeout
+        self._init_fn = worker_init_fn
+        self._workers: list[_Worker] = []
+        self._selector = selectors.DefaultSelector()
+        self._stages: dict[int, Stage] = {}
+        self._shared: dict[int, Shared] = {}
+        self._numbers = itertools.count()
+        self._waiting: deque[Task] = deque()
+        self._failed_starts = 0
+        self._warned = False
+        self._broken: BaseException | None = None
+        self._end = weakref.finalize(self, _end_all, self._workers, self._selector, self._shared)
+
+    # What the iterators of stages call.
+
+    def add_stage(self, stage: Stage) -> int:
+        """Returns the number under which workers know `stage`; it is pickled now, so that errors come early."""
+        number = next(self._numbers)
+        self._stages[number] = stage
+        self._dump(number)
+        return number
+
+    def submit(self, task: Task) -> None:
+        """Hands a block to whoever is free."""
+        task.number = next(self._numbers)
+        self._waiting.append(task)
+        self._dispatch()
+
+    def cancel(self, task: Task) -> None:
+        """Forgets a block; a result that still comes is dropped."""
+        task.cancelled = True
+        if task.reply is not None:
+            self._drop(task.reply)
+        with contextlib.suppress(ValueError):
+            self._waiting.remove(task)
+
+    def wait_some(self) -> None:
+        """Waits until something arrives, a second at the most."""
+        self._step(1.0)
+
+    def poll(self) -> None:
+        """Takes in what has arrived, without waiting."""
+        self._step(0.0)
+
+    @property
+    def idle(self) -> bool:
+        """Whether some worker has nothing to do."""
+        return not self._waiting and any(not worker.tasks for worker in self._workers)
+
+    def start(self) -> None:
+        """Starts the processes if they are not running."""
+        if self._closed:
+            raise ValueError("Trying to advance a closed iterator: its worker processes have ended")
+        while len(self._workers) < self.num_workers:
+            self._spawn(len(self._workers))
+
+    @property
+    def _closed(self) -> bool:
+        return not self._end.alive
+
+    def close(self) -> None:
+        """Ends the processes."""
+        self._end()
+
+    # Processes.
+
+    def _dump(self, number: int) -> Shared:
+        try:
+            self._shared[number] = dump_shared(self._stages[number])
+        except Exception as error:
+            raise UnpicklableError(
+                f"The pipeline cannot be sent to worker processes: {_where_unpicklable(self._stages[number])}. Create such "
+                "an object inside the function that uses it, or give its class `__getstate__`/`__reduce__`."
+            ) from error
+        return self._shared[number]
+
+    def _spawn(self, index: int) -> None:
+        worker = _Worker(index)
+        self._workers.insert(index, worker)
+        self._selector.register(worker.channel, selectors.EVENT_READ, worker)
+        budget = _ARENA_BYTES // self.num_workers
+        init = cloudpickle.dumps(self._init_fn) if self._init_fn is not None else b""
+        worker.channel.send((INIT, index, self.num_workers, budget), init)
+
+    def _dispatch(self) -> None:
+        self.start()
+        depth = 1 + self.buffer_size
+        while self._waiting:
+            worker = min(self._workers, key=lambda worker: len(worker.tasks))
+            if len(worker.tasks) >= depth:
+                return
+            self._send(worker, self._waiting.popleft())
+
+    def _send(self, worker: _Worker, task: Task) -> None:
+        if task.stage not in worker.stages:
+            shared = self._shared[task.stage]
+            worker.channel.send((STAGE, task.stage), shared.payload, shared.fds)
+            worker.stages.add(task.stage)
+        if not worker.tasks:
+            worker.since = time.monotonic()
+        worker.tasks.append(task)
+        released = worker.leases.take_released()
+        with contextlib.suppress(ChannelClosed):  # its end is noticed when it is read
+            worker.channel.send((BLOCK, task.number, task.stage, task.state, task.stop, released))
+
+    def _step(self, timeout: float) -> None:
+        """Reads and writes what the sockets allow; waits at most `timeout` for something to happen."""
+        if self._broken is not None:
+            raise self._broken
+        for worker in self._workers:
+            wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if worker.channel.wants_write else 0)
+            if self._selector.get_key(worker.channel).events != wanted:
+                self._selector.modify(worker.channel, wanted, worker)
+        for key, events in self._selector.select(timeout):
+            worker = key.data
+            try:
+                if events & selectors.EVENT_WRITE:
+                    worker.channel.flush()
+                if events & selectors.EVENT_READ:
+                    for frame in worker.channel.receive_ready():
+                        self._receive(worker, frame)
+            except ChannelClosed:
+                self._bury(worker)
+        if timeout:
+            self._watch()
+        self._dispatch()
+
+    def _receive(self, worker: _Worker, frame: Frame) -> None:
+        match frame.message:
+            case (tag, number, head, marks, error, state, holes, seconds, nbytes) if tag == DONE:
+                worker.leases.adopt(head, frame.fds)
+                task = worker.tasks.popleft()
+                assert task.number == number
+                worker.since = time.monotonic()
+                reply = Reply(decode_error(error) if error is not None else None)
+                reply.head, reply.body, reply.leases, reply.marks = head, frame.body, worker.leases, marks
+                reply.state, reply.holes, reply.seconds, reply.nbytes = state, holes, seconds, nbytes
+                if task.cancelled:
+                    self._drop(reply)
+                else:
+                    task.reply = reply
+            case (tag,) if tag == READY:
+                worker.ready = True
+                self._failed_starts = 0
+            case (tag, number, module, error) if tag == UNKNOWN_MODULE:
+                self._send_by_value(worker, number, module, error)
+            case (tag, error) if tag == FAILED:
+                self._broken = decode_error(error)
+                raise self._broken
+
+    @staticmethod
+    def _drop(reply: Reply) -> None:
+        if reply.leases is not None:
+            reply.leases.discard(reply.head)
+
+    def _send_by_value(self, worker: _Worker, number: int, module: str, error: bytes) -> None:
+        """Sends a stage again with a module that the worker cannot import pickled into it."""
+        loaded = sys.modules.get(module)
+        if loaded is None or module in cloudpickle.list_registry_pickle_by_value():
+            self._broken = decode_error(error)
+            raise self._broken
+        cloudpickle.register_pickle_by_value(loaded)
+        self._shared[number].close()
+        self._dump(number)
+        worker.stages.discard(number)
+        again = [task for task in worker.tasks if task.stage == number]
+        worker.tasks = deque(task for task in worker.tasks if task.stage != number)
+        for task in again:
+            self._send(worker, task)
+
+    # Faults.
+
+    def _bury(self, worker: _Worker) -> None:
+        """Replaces a worker that has died and has its blocks computed again."""
+        status = worker.process.wait()
+        self._selector.unregister(worker.channel)
+        worker.release()
+        self._workers.remove(worker)
+        how = (
+            f"killed by signal {-status} ({signal.Signals(-status).name})"
+            if status < 0
+            else f"exited with status {status}"
+        )
+        if not worker.ready:
+            self._failed_starts += 1
+            if self._failed_starts >= _MAX_FAILED_STARTS:
+                self._broken = WorkerError(f"worker processes do not start: the last one {how} before it was ready")
+                raise self._broken
+        if worker.tasks:
+            suspect = worker.tasks[0]
+            suspect.deaths += worker.ready
+            if suspect.deaths >= _MAX_DEATHS_OF_A_BLOCK:
+                worker.tasks.popleft()
+                suspect.reply = Reply(
+                    WorkerDied(f"a worker process was {how} twice while it computed the same elements")
+                )
+        self._waiting.extendleft(task for task in reversed(worker.tasks) if not task.cancelled)
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"worker process {worker.index} was {how}; it is replaced and its elements are computed again. "
+                "Nothing is lost or repeated. (This is said once.)",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        self._spawn(worker.index)
+
+    def _watch(self) -> None:
+        """Looks for workers that have been silent for too long."""
+        limit = self._timeout if self._timeout is not None else _SILENCE_SECONDS
+        now = time.monotonic()
+        for worker in self._workers:
+            if not worker.tasks or now - worker.since < limit:
+                continue
+            stack = worker.stack()
+            silent = (
+                f"worker process {worker.index} has not answered for {now - worker.since:.1f} s; it is at:\n{stack}"
+            )
+            worker.since = now
+            if self._timeout is None:
+                warnings.warn(silent, RuntimeWarning, stacklevel=2)
+            else:
+                warnings.warn(f"{silent}It counts as dead.", RuntimeWarning, stacklevel=2)
+                worker.process.kill()
+
+
+def _where_unpicklable(stage: Stage) -> str:
+    """Names the transformation that holds what cannot be pickled, and the attribute."""
+    nodes: list[Any] = list(stage.chain)
+    waiting: list[Any] = [stage.root.parent]
+    while waiting:
+        node = waiting.pop()
+        nodes.append(node)
+        waiting += node.parents
+    for node in nodes:
+        for value in (
+            getattr(node, name) for name in node.__dataclass_fields__ if name not in ("parent", "parents", "components")
+        ):
+            try:
+                cloudpickle.dumps(value)
+            except Exception:
+                return f"in `{node.describe()}`, {explain_unpicklable(value)}"
+    return explain_unpicklable(stage)

@@ -1,0 +1,36 @@
+"""The iterator of `mp_prefetch`: it owns the pool whose workers compute what is above."""
+
+from typing import Any
+
+from grain._src.engine.processes.pool import Pool
+from grain._src.nodes.stream import DatasetIterator
+
+
+class PooledIterator(DatasetIterator[Any]):
+    """Passes everything on, and ends the workers when it is closed or collected."""
+
+    def __init__(self, parent: DatasetIterator[Any], pool: Pool) -> None:
+        super().__init__(parent)
+        self._pool = pool
+        self._next = parent.__next__
+
+    def __next__(self) -> Any:
+        return self._next()
+
+    def pull(self, count: int) -> list[Any]:
+        return self._parent.pull(count)
+
+    def get_state(self) -> dict[str, Any]:
+        return self._parent.get_state()
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._parent.set_state(state)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "position":  # where what is above has positions, so has this
+            return self._parent.position  # type: ignore[attr-defined]
+        raise AttributeError(name)
+
+    def close(self) -> None:
+        super().close()
+        self._pool.close()

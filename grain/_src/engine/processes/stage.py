@@ -1,0 +1,197 @@
+"""The iterator over a stage that worker processes compute: it asks for blocks ahead and hands them out in order."""
+
+from collections import deque
+from collections.abc import Iterator
+from operator import length_hint
+from typing import Any
+
+from grain._src.engine.plan import Stage
+from grain._src.engine.positions import initial_state, moved, position_of
+from grain._src.engine.processes.pool import Pool, Reply, Task
+from grain._src.errors import StateError, WorkerDied
+from grain._src.nodes.blame import annotate
+from grain._src.nodes.steps import Step
+from grain._src.nodes.stream import DatasetIterator, StreamNode
+from grain._src.transport.codec import decode
+
+_BLOCK_SECONDS = 2e-3
+_BLOCK_RECORDS = 8192
+_BLOCK_BYTES = 1 << 20
+# While an element holds everything up, workers may go on this far, as long as what they compute is small.
+_STALL_BLOCKS = 64
+_STALL_BYTES = 64 << 20
+
+
+class StageIterator(DatasetIterator[Any]):
+    """Gives what the stage gives inline: the same elements, errors and states."""
+
+    def __init__(self, stage: Stage, pool: Pool) -> None:
+        super().__init__()
+        self._stage = stage
+        self._pool = pool
+        self._number = pool.add_stage(stage)
+        self._length = stage.root.parent.length
+        self._tasks: deque[Task] = deque()
+        self._size = 1  # outputs of a block
+        self._task_bytes = 0
+        self._plain: DatasetIterator[Any] | None = None  # what runs instead once a hole has turned up
+        self._seek(initial_state(stage))
+
+    def _seek(self, state: dict[str, Any]) -> None:
+        """Goes to a state: forgets what was computed ahead."""
+        for task in self._tasks:
+            self._pool.cancel(task)
+        self._tasks.clear()
+        self._next_state = state  # with which the next block begins
+        self._show([], state, None)
+
+    def _show(self, elements: list[Any], state: dict[str, Any], marks: Any) -> None:
+        """Makes a block the current one; `state` is the one before its first element."""
+        self._items: Iterator[Any] = iter(elements)
+        self._count = len(elements)
+        self._state = state
+        self._marks = marks
+        self._error: BaseException | None = None
+        self._error_state: dict[str, Any] | None = None
+
+    def __next__(self) -> Any:
+        if self._plain is not None:
+            return next(self._plain)
+        while True:
+            for element in self._items:
+                return element
+            self._advance()
+            if self._plain is not None:
+                return next(self._plain)
+
+    def pull(self, count: int) -> list[Any]:
+        if self._plain is not None:
+            return self._plain.pull(count)
+        return super().pull(count)
+
+    def _advance(self) -> None:
+        """Goes on to the next block that is not empty; raises the error that stands at its place, or StopIteration."""
+        if self._closed:
+            raise ValueError(f"Trying to advance a closed iterator: {self._stage.node.describe()}")
+        if self._error is not None:
+            error = self._error
+            self._seek(self._error_state or self._state)
+            raise error
+        # What was seen last is where we are, also while the next block has nothing for us.
+        here = self.get_state()
+        self._fill()
+        if not self._tasks:
+            self._show([], moved(self._stage, here, max(self._length, position_of(self._stage, here))), None)
+            raise StopIteration
+        if self._tasks[0].reply is None:
+            self._pool.poll()
+            self._fill()
+        task = self._tasks[0]
+        while task.reply is None:
+            self._pool.wait_some()
+            self._fill()
+        self._tasks.popleft()
+        self._take(task, task.reply, here)
+
+    def _take(self, task: Task, reply: Reply, here: dict[str, Any]) -> None:
+        if reply.holes:
+            self._pool.cancel(task)
+            self._run_plainly(task.state)
+            return
+        self._learn(task, reply)
+        elements = decode(reply.head, reply.body, reply.leases) if reply.head is not None else []
+        error = reply.error
+        if error is not None and reply.state is None:
+            self._blame(error, task)
+        if not elements and error is not None:
+            self._seek(reply.state or task.state)
+            raise error
+        self._show(elements, task.state if elements else here, reply.marks)
+        self._fill()
+        if error is not None:
+            self._error, self._error_state = error, reply.state or task.state
+
+    def _blame(self, error: BaseException, task: Task) -> None:
+        """Names the elements that a worker could not compute or send."""
+        start = position_of(self._stage, task.state)
+        if isinstance(error, WorkerDied):
+            annotate(error, self._stage.root.parent, start)
+            error.add_note(f"grain: the elements are those made of positions {start} to {task.stop - 1}")
+
+    def _learn(self, task: Task, reply: Reply) -> None:
+        """Lets blocks grow while they are quickly computed and small."""
+        self._task_bytes = max(reply.nbytes, self._task_bytes // 2)
+        most = max(1, _BLOCK_RECORDS // self._stage.unit)
+        if reply.seconds < _BLOCK_SECONDS / 2 and reply.nbytes < _BLOCK_BYTES / 2:
+            self._size = min(most, max(self._size, 2 * task.size))
+        elif reply.seconds > 2 * _BLOCK_SECONDS or reply.nbytes > 2 * _BLOCK_BYTES:
+            self._size = max(1, min(self._size, task.size // 2))
+
+    def _window(self) -> int:
+        """How many blocks may be under way."""
+        window = self._pool.num_workers * (1 + self._pool.buffer_size)
+        if self._pool.idle and self._tasks and self._tasks[0].reply is None:
+            affordable = _STALL_BYTES // max(1, self._task_bytes)
+            window = max(window, min(_STALL_BLOCKS * self._pool.num_workers, affordable))
+        return window
+
+    def _fill(self) -> None:
+        """Asks for blocks as far ahead as the window allows."""
+        while len(self._tasks) < self._window():
+            state = self._next_state
+            start = position_of(self._stage, state)
+            if start >= self._length:
+                return
+            stop = min(start + self._size * self._stage.unit, self._length)
+            task = Task(self._number, state, stop, self._size)
+            self._tasks.append(task)
+            self._next_state = moved(self._stage, state, stop)
+            self._pool.submit(task)
+
+    def _run_plainly(self, state: dict[str, Any]) -> None:
+        """From `state` on only reads in the workers and runs the steps here: a hole shifted what comes after it."""
+        self._seek(state)
+        root = Stage(self._stage.chain[:1], thinned=True)
+        plain: DatasetIterator[Any] = StageIterator(root, self._pool)
+        for node in self._stage.chain[1:]:
+            assert isinstance(node, StreamNode)
+            plain = node.build([plain])
+        plain.set_state(state)
+        self._plain = plain
+
+    def get_state(self) -> dict[str, Any]:
+        if self._plain is not None:
+            return self._plain.get_state()
+        seen = self._count - length_hint(self._items)
+        if not seen:
+            return self._state
+        if self._marks is None:
+            start = position_of(self._stage, self._state)
+            return moved(self._stage, self._state, min(start + seen * self._stage.unit, self._length))
+        mark = self._marks[seen - 1]
+        return mark if self._stage.grouped else moved(self._stage, self._state, int(mark))
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        if position_of(self._stage, state) < 0:
+            raise StateError(f"'next_index' in the state must be at least 0, got {position_of(self._stage, state)}")
+        self._plain = None
+        self._seek(state)
+
+    @property
+    def position(self) -> int:
+        """The position of the next record, where inline the steps that follow would see it too."""
+        if not all(isinstance(node, Step) for node in self._stage.chain[1:]) or self._plain is not None:
+            raise AttributeError("position")
+        return position_of(self._stage, self.get_state())
+
+    def start_prefetch(self) -> None:
+        self._fill()
+
+    def close(self) -> None:
+        if not self._closed:
+            state = self.get_state()
+            self._closed = True
+            if self._plain is not None:
+                self._plain.close()
+            self._tasks.clear()
+            self._show([], state, None)

@@ -1,0 +1,99 @@
+"""What runs in a worker process: it computes the blocks it is sent, and knows nothing else."""
+
+import contextlib
+import faulthandler
+import os
+import pickle
+import signal
+import socket
+import threading
+import time
+from typing import Any
+
+from grain._src import trees
+from grain._src.engine.local import LocalStage
+from grain._src.engine.plan import Stage
+from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, STAGE, UNKNOWN_MODULE
+from grain._src.nodes import memory
+from grain._src.transport.arena import Arena
+from grain._src.transport.channel import Channel, ChannelClosed
+from grain._src.transport.codec import encode
+from grain._src.transport.failure import encode_error
+from grain._src.transport.share import load_shared
+
+_GRACE_SECONDS = 1.0
+
+
+def main(channel_fd: int, lifeline_fd: int, stacks_fd: int) -> None:
+    """Serves blocks until the training process closes the channel or dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the training process, which then ends its workers
+    faulthandler.register(signal.SIGUSR1, file=stacks_fd, all_threads=True)
+    threading.Thread(target=_die_with_parent, args=(lifeline_fd,), daemon=True).start()
+    channel = Channel(socket.socket(fileno=channel_fd))
+    with contextlib.suppress(ChannelClosed):
+        _Server(channel).serve()
+
+
+def _die_with_parent(lifeline_fd: int) -> None:
+    """Ends the process when the training process is gone, whatever the main thread is doing."""
+    os.read(lifeline_fd, 1)
+    time.sleep(_GRACE_SECONDS)
+    os._exit(1)
+
+
+class _Server:
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._stages: dict[int, LocalStage] = {}
+        self._arena = Arena(0)
+
+    def serve(self) -> None:
+        self._channel.send((READY,))
+        while True:
+            frame = self._channel.recv()
+            match frame.message:
+                case (tag, *rest) if tag == BLOCK:
+                    self._block(*rest)
+                case (tag, number) if tag == STAGE:
+                    self._stage(number, bytes(frame.body), frame.fds)
+                case (tag, index, count, budget) if tag == INIT:
+                    self._init(index, count, budget, bytes(frame.body))
+
+    def _init(self, index: int, count: int, budget: int, body: bytes) -> None:
+        self._arena = Arena(budget)
+        memory.set_allocator(self._arena.empty)
+        if body:
+            try:
+                pickle.loads(body)(index, count)
+            except BaseException as error:
+                self._channel.send((FAILED, encode_error(error)))
+
+    def _stage(self, number: int, payload: bytes, fds: tuple[int, ...]) -> None:
+        try:
+            stage: Stage = load_shared(payload, fds)
+            self._stages[number] = LocalStage(stage)
+        except ModuleNotFoundError as error:
+            self._channel.send((UNKNOWN_MODULE, number, error.name, encode_error(error)))
+        except BaseException as error:
+            error.add_note("grain: raised in a worker process while unpickling the pipeline")
+            self._channel.send((FAILED, encode_error(error)))
+
+    def _block(self, task: int, stage: int, state: dict[str, Any], stop: int, released: list[int]) -> None:
+        self._arena.free(released)
+        if stage not in self._stages:
+            return  # it could not be unpickled; the training process knows
+        began = time.perf_counter()
+        outcome = self._stages[stage].run(state, stop)
+        seconds = time.perf_counter() - began
+        size = trees.nbytes(outcome.elements[-1]) * len(outcome.elements) if outcome.elements else 0
+        box = [outcome.elements]
+        del outcome.elements  # the codec hands arrays over without a copy only if nobody else holds them
+        marks = outcome.marks
+        error = encode_error(outcome.error) if outcome.error is not None else None
+        try:
+            encoded = encode(box, self._arena)
+        except Exception as unpicklable:
+            unpicklable.add_note("grain: raised while sending elements from a worker process to the training process")
+            error, encoded, marks = encode_error(unpicklable), encode([[]], None), None
+        message = (DONE, task, encoded.head, marks, error, outcome.state, outcome.holes, seconds, size)
+        self._channel.send(message, encoded.body, encoded.fds)

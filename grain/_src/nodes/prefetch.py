@@ -1,0 +1,39 @@
+"""Marks in a pipeline that say who computes what is above: worker processes, or a thread."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from grain._src.nodes.base import Node
+from grain._src.options import MultiprocessingOptions
+
+
+@dataclasses.dataclass(frozen=True)
+class ProcessPrefetch(Node):
+    """What is above is computed by worker processes."""
+
+    name = "mp_prefetch"
+    parent: Node
+    options: MultiprocessingOptions
+    worker_init_fn: Callable[[int, int], None] | None = None
+
+    @property
+    def parents(self) -> tuple[Node, ...]:
+        return (self.parent,)
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        return ()
+
+
+@dataclasses.dataclass(frozen=True)
+class ThreadPrefetch(Node):
+    """What is above is computed ahead by one thread."""
+
+    name = "thread_prefetch"
+    parent: Node
+    buffer_size: int
+
+    @property
+    def parents(self) -> tuple[Node, ...]:
+        return (self.parent,)
