@@ -154,6 +154,23 @@ def test_descriptors_arrive_with_their_frame() -> None:
     b.close()
 
 
+def test_descriptors_behind_a_frame_that_waits_arrive_with_their_own() -> None:
+    a, b = two_channels()
+    reader, writer = os.pipe()
+    a.send("large", bytes(5 << 20))
+    for number in range(3):
+        a.send(number, b"", [writer])
+    frames = []
+    while len(frames) < 4:
+        frames += b.receive_ready()
+        a.flush()
+    assert [len(frame.fds) for frame in frames] == [0, 1, 1, 1]
+    for fd in (reader, writer, *(fd for frame in frames for fd in frame.fds)):
+        os.close(fd)
+    a.close()
+    b.close()
+
+
 def test_descriptors_that_nobody_takes_are_closed_with_the_channel() -> None:
     a, b = two_channels()
     reader, writer = os.pipe()

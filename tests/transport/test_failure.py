@@ -16,6 +16,11 @@ class OddSignature(Exception):
         self.detail = detail
 
 
+class WordsTwice(Exception):
+    def __init__(self, what: str) -> None:
+        super().__init__(f"cannot read {what}")
+
+
 class HoldsLock(ValueError):
     def __init__(self, message: str) -> None:
         super().__init__(message, threading.Lock())
@@ -72,6 +77,12 @@ def test_an_exception_with_its_own_signature_keeps_type_message_and_attributes()
     assert isinstance(got, OddSignature)
     assert str(got) == "code 7: disk"
     assert (got.code, got.detail) == (7, "disk")
+
+
+def test_an_exception_that_words_its_message_keeps_the_message() -> None:
+    got = crossed(raised(WordsTwice("a.txt")))
+    assert isinstance(got, WordsTwice)
+    assert str(got) == "cannot read a.txt"
 
 
 def test_an_exception_that_holds_what_cannot_be_pickled_keeps_the_rest() -> None:
