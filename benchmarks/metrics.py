@@ -1,0 +1,243 @@
+"""How a number is taken from a running pipeline: rate, processor time, first item, close, state, memory."""
+
+import contextlib
+import itertools
+import json
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from benchmarks.workload import Make, Metric
+
+_END = object()
+_WARM_UP_SHARE = 0.25
+_CHUNK_SECONDS = 0.02
+
+
+@contextlib.contextmanager
+def running(make: Make) -> Iterator[Iterator[Any]]:
+    """A started iterator that is closed, or at least dropped, at the end."""
+    iterator = iter(make())
+    try:
+        yield iterator
+    finally:
+        close = getattr(iterator, "close", None)
+        if close is not None:
+            close()
+
+
+def _drain(iterator: Iterator[Any], seconds: float, clock: Callable[[], float]) -> tuple[int, float, bool]:
+    """Items taken, their cost by `clock`, and whether the iterator ended; the cut-off last chunk is not counted."""
+    items, cost, chunk = 0, 0.0, 1
+    deadline = time.perf_counter() + seconds
+    while time.perf_counter() < deadline:
+        wall, start = time.perf_counter(), clock()
+        for _ in itertools.islice(iterator, chunk):
+            pass
+        if next(iterator, _END) is _END:
+            return items, cost, True
+        cost += clock() - start
+        items += chunk + 1
+        if time.perf_counter() - wall < _CHUNK_SECONDS / 2:
+            chunk *= 2
+    return items, cost, False
+
+
+def cost_per_item(
+    make: Make,
+    seconds: float,
+    clock: Callable[[], float] = time.perf_counter,
+    warmed_up: Callable[[], object] = lambda: None,
+) -> float:
+    """Seconds of `clock` for one item, after the first item and a warm-up; starts again where an epoch ends."""
+    items, cost, warm = 0, 0.0, False
+    deadline = time.perf_counter() + 20 * seconds
+    while (items == 0 or cost < seconds) and time.perf_counter() < deadline:
+        with running(make) as iterator:
+            next(iterator)
+            if not warm:
+                _drain(iterator, seconds * _WARM_UP_SHARE, clock)
+                warmed_up()
+                warm = True
+            taken, spent, ended = _drain(iterator, seconds, clock)
+            items, cost = items + taken, cost + spent
+            if not ended:
+                break
+    if items == 0:
+        raise RuntimeError("the pipeline ended before anything could be measured")
+    return cost / items
+
+
+def rate(make: Make, seconds: float) -> float:
+    return 1 / cost_per_item(make, seconds)
+
+
+def rate_of_epoch(make: Make, seconds: float) -> float:
+    """Items a second of whole epochs, from the start of the iterator to its end."""
+    items, start = 0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        with running(make) as iterator:
+            for _ in iterator:
+                items += 1
+    return items / (time.perf_counter() - start)
+
+
+def rate_of_copies(make: Make, seconds: float, copies: int) -> float:
+    """The summed rate of `copies` processes that run the same loop at the same time: what the cores give."""
+    context = multiprocessing.get_context("fork")
+    barrier, rates = context.Barrier(copies), context.SimpleQueue()
+
+    def run() -> None:
+        rates.put(1 / cost_per_item(make, seconds, warmed_up=barrier.wait))
+
+    processes = [context.Process(target=run, daemon=True) for _ in range(copies)]
+    for process in processes:
+        process.start()
+    total: float = sum(rates.get() for _ in processes)
+    for process in processes:
+        process.join()
+    return total
+
+
+def main_thread_cpu(make: Make, seconds: float) -> float:
+    """Microseconds of this thread's processor time for one `next()`."""
+    return 1e6 * cost_per_item(make, seconds, clock=time.thread_time)
+
+
+def first_item(make: Make, _seconds: float) -> float:
+    start = time.perf_counter()
+    with running(make) as iterator:
+        next(iterator)
+        return time.perf_counter() - start
+
+
+def close(make: Make, _seconds: float) -> float:
+    """Seconds until a running iterator is closed, or collected where it has no `close`."""
+    iterator = iter(make())
+    for _ in range(3):
+        next(iterator)
+    start = time.perf_counter()
+    if hasattr(iterator, "close"):
+        iterator.close()
+    del iterator
+    return time.perf_counter() - start
+
+
+def _per_call(call: Callable[[], object], seconds: float) -> float:
+    """Microseconds of one call, the best of the chunks that fit."""
+    best, deadline = float("inf"), time.perf_counter() + seconds
+    while True:
+        start = time.perf_counter()
+        for _ in range(20):
+            call()
+        best = min(best, (time.perf_counter() - start) / 20)
+        if time.perf_counter() > deadline:
+            return 1e6 * best
+
+
+def get_state(make: Make, seconds: float) -> float:
+    with running(make) as iterator:
+        for _ in range(3):
+            next(iterator)
+        return _per_call(iterator.get_state, seconds)  # type: ignore[attr-defined]
+
+
+def restore(make: Make, seconds: float) -> float:
+    """Microseconds of `set_state` and the `next` after it."""
+    with running(make) as iterator:
+        for _ in range(3):
+            next(iterator)
+        state = iterator.get_state()  # type: ignore[attr-defined]
+        next(iterator)
+
+        def back_and_on() -> None:
+            iterator.set_state(state)  # type: ignore[attr-defined]
+            next(iterator)
+
+        back_and_on()
+        spent, times = 0.0, 0
+        while spent < seconds:
+            start = time.perf_counter()
+            back_and_on()
+            spent, times = spent + time.perf_counter() - start, times + 1
+        return 1e6 * spent / times
+
+
+def state_size(make: Make, _seconds: float) -> float:
+    with running(make) as iterator:
+        for _ in range(3):
+            next(iterator)
+        state = iterator.get_state()  # type: ignore[attr-defined]
+        return len(state if isinstance(state, bytes) else json.dumps(state))
+
+
+def _family_memory() -> float:
+    """MB held by this process and its descendants; what they share counts once."""
+    children: dict[int, list[int]] = {}
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{entry.name}/stat") as stat:
+                children.setdefault(int(stat.read().rpartition(")")[2].split()[1]), []).append(int(entry.name))
+    family, total = [os.getpid()], 0.0
+    for pid in family:
+        family += children.get(pid, [])
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup") as rollup:
+            total += next(int(line.split()[1]) for line in rollup if line.startswith("Pss:")) / 1024
+    return total
+
+
+def memory_while(work: Callable[[], object]) -> float:
+    """MB that this process and its workers grow by, at the most, while `work` runs."""
+    before, peak, done = _family_memory(), 0.0, threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not done.wait(0.05):
+            peak = max(peak, _family_memory() - before)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        work()
+    finally:
+        done.set()
+        watcher.join()
+    return max(peak, _family_memory() - before, 1.0)
+
+
+def memory_read_ahead(make: Make, seconds: float) -> float:
+    """MB held when the training loop is slower than the pipeline, after it had ten times `seconds` to read ahead."""
+
+    def work() -> None:
+        with running(make) as iterator:
+            deadline = time.perf_counter() + 10 * seconds
+            while time.perf_counter() < deadline:
+                next(iterator)
+                time.sleep(0.1)
+
+    return memory_while(work)
+
+
+def memory_of_epoch(make: Make, _seconds: float) -> float:
+    """MB that grow between the first hundredth of an epoch and its end, or what two minutes reach of it."""
+    with running(make) as iterator:
+        for _ in itertools.islice(iterator, 100_000):
+            pass
+        return memory_while(lambda: _drain(iterator, 120, time.perf_counter))
+
+
+RECORDS = Metric("records/s", rate)
+EPOCH = Metric("records/s", rate_of_epoch)
+ROWS = Metric("rows/s", rate)
+MEGABYTES = Metric("MB/s", rate)
+MAIN_THREAD_CPU = Metric("µs of main thread", main_thread_cpu, more=False)
+FIRST_ITEM = Metric("s to first batch", first_item, more=False, fresh=True)
+CLOSE = Metric("s to close", close, more=False)
+GET_STATE = Metric("µs", get_state, more=False)
+RESTORE = Metric("µs", restore, more=False)
+STATE_SIZE = Metric("bytes", state_size, more=False)
+READ_AHEAD = Metric("MB", memory_read_ahead, more=False, fresh=True)
+EPOCH_MEMORY = Metric("MB", memory_of_epoch, more=False, fresh=True)

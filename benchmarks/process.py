@@ -1,0 +1,76 @@
+"""The orchestrator's end of a contestant's process: one request at a time, each with a deadline."""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+from typing import Any
+
+from benchmarks.contestants import Contestant
+from benchmarks.environments import CACHE, import_root, python
+
+
+class Failed(Exception):
+    """A measurement that gave no number; the message says why."""
+
+
+class Process:
+    """A contestant that is kept alive between measurements; started again after it died or hung."""
+
+    def __init__(self, contestant: Contestant) -> None:
+        self._contestant = contestant
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def ask(self, deadline: float, **request: Any) -> Any:
+        """The answer's value; Failed if there is an error instead, or no answer within `deadline` seconds."""
+        process = self._process or self._start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            self.stop()
+            raise Failed("the process died while it was idle") from None
+        if not select.select([process.stdout], [], [], deadline)[0]:
+            self.stop()
+            raise Failed(f"no answer within {deadline:.0f} s")
+        line = process.stdout.readline()
+        if not line:
+            process.wait()
+            code = process.returncode
+            self.stop()
+            raise Failed(f"the process died (exit status {code}), see {self._log()}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise Failed(answer["error"])
+        return answer["value"]
+
+    def stop(self) -> None:
+        """Ends the process and whatever it started."""
+        if self._process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.communicate()
+        self._process = None
+
+    def _log(self) -> str:
+        return str(CACHE / f"{self._contestant.name}.log")
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, self._contestant.path))}
+        environment["GRAIN_BENCH_CACHE"] = str(CACHE)
+        with open(self._log(), "ab") as log:
+            self._process = subprocess.Popen(
+                [str(python(self._contestant.env)), "-m", "benchmarks.server"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=import_root(),
+                env=environment,
+                start_new_session=True,
+            )
+        return self._process

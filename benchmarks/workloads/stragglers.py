@@ -1,0 +1,38 @@
+"""Stragglers: one element in fifty takes fifty times longer, two workers."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from benchmarks.metrics import RECORDS
+from benchmarks.workload import Row
+from benchmarks.workloads.workers import busy
+
+LENGTH, STEPS = 10**6, 2_000
+ROWS = (Row("1 in 50 is 50× slower", RECORDS, {"workers": 2}),)
+
+
+def uneven(x: int) -> int:
+    return busy(x, 50 * STEPS if x % 50 == 0 else STEPS)
+
+
+def with_grain(grain: Any, run: Any, workers: int) -> Any:
+    return run(grain.MapDataset.range(LENGTH).shuffle(seed=1).map(uneven), workers, buffer=64)
+
+
+class Uneven:
+    def __len__(self) -> int:
+        return LENGTH
+
+    def __getitem__(self, index: int) -> int:
+        return uneven(index)
+
+
+def with_torch(_data: Any, run: Any, workers: int) -> Any:
+    return run(Uneven(), workers, batch_size=None, shuffle=True, prefetch_factor=64)
+
+
+def bare(workers: int) -> Iterator[int]:
+    del workers
+    return map(uneven, np.random.default_rng().permutation(LENGTH).tolist())
