@@ -1,9 +1,12 @@
 """Transformations and tools that may still change."""
 
 from grain._src.api.apply import apply_transformations
+from grain._src.api.elastic import ElasticIterator, shard_batches
 from grain._src.api.experimental import FlatMapIterDataset, FlatMapMapDataset, WithOptionsIterDataset
 from grain._src.indexing.permutation import index_shuffle
 from grain._src.indexing.rng import RngPool
+from grain._src.interop.jax_arrays import make_global_array
+from grain._src.interop.jax_device import device_put
 from grain._src.options import DatasetOptions, ExecutionTrackingMode
 from grain._src.transforms import FlatMap as FlatMapTransform
 from grain._src.transforms import MapWithIndex as MapWithIndexTransform
@@ -11,6 +14,7 @@ from grain._src.trees import batch_and_pad
 
 __all__ = [
     "DatasetOptions",
+    "ElasticIterator",
     "ExecutionTrackingMode",
     "FlatMapIterDataset",
     "FlatMapMapDataset",
@@ -20,5 +24,8 @@ __all__ = [
     "WithOptionsIterDataset",
     "apply_transformations",
     "batch_and_pad",
+    "device_put",
     "index_shuffle",
+    "make_global_array",
+    "shard_batches",
 ]

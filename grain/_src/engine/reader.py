@@ -10,6 +10,7 @@ from grain._src.nodes.base import MapNode
 from grain._src.nodes.blame import annotate
 from grain._src.nodes.drops import Drops
 from grain._src.nodes.stream import DatasetIterator, field
+from grain._src.nodes.worker_states import merge_worker_states
 
 
 class Reader(Protocol):
@@ -118,7 +119,7 @@ class ReaderIterator(DatasetIterator[Any]):
         return {"next_index": self._block.position}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        index = field(state, "next_index", int)
+        index = field(merge_worker_states(state) or state, "next_index", int)
         if index < 0:
             raise StateError(f"'next_index' in the state must be at least 0, got {index}")
         self._seek(index)

@@ -36,7 +36,10 @@ class StreamMix(StreamNode):
 
 
 class MixIterator(DatasetIterator[Any]):
-    """Its state: those of the parents, the number of the next element, and whether a parent has run out."""
+    """Its state: those of the parents, the number of the next element, and whether a parent has run out.
+
+    The states of a mapping are kept by name, so that components and weights may change between save and restore.
+    """
 
     def __init__(self, node: StreamMix, parents: Sequence[DatasetIterator[Any]]) -> None:
         super().__init__(parents)
@@ -45,6 +48,7 @@ class MixIterator(DatasetIterator[Any]):
         self._stop = False
         self._choices: list[int] = []
         self._choices_start = 0
+        self._beginnings = [parent.get_state() for parent in parents] if node.keys is not None else []
 
     def __next__(self) -> Any:
         if self._stop:
@@ -73,11 +77,14 @@ class MixIterator(DatasetIterator[Any]):
         states = field(state, "parents", list if keys is None else dict)
         index, stop = field(state, "index", int), field(state, "stop", bool)
         if keys is not None:
-            if set(states) != set(keys):
-                raise StateError(f"the state is of a mixture of {sorted(states)}, this one is of {sorted(keys)}")
-            states = [states[key] for key in keys]
+            # Which components there are may have changed: known ones go on where they were, new ones begin.
+            stop = stop and states.keys() == set(keys)
+            states = [states.get(key, beginning) for key, beginning in zip(keys, self._beginnings, strict=True)]
         elif len(states) != len(self._parents):
-            raise StateError(f"the state is of a mixture of {len(states)} datasets, this one has {len(self._parents)}")
+            raise StateError(
+                f"the state is of a mixture of {len(states)} datasets, this one has {len(self._parents)}. Mix a mapping of "
+                "names to datasets: its components may change."
+            )
         for parent, own in zip(self._parents, states, strict=True):
             parent.set_state(own)
         self._index, self._stop = index, stop

@@ -130,6 +130,7 @@ class Seed(IndexNode):
     """The same elements; random transformations after it take their seeds from it."""
 
     name = "seed"
+    transparent = True  # what it changes are the seeds of other nodes, which have them
     parent: MapNode
     seed: int
 

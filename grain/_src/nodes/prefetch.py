@@ -13,6 +13,7 @@ class ProcessPrefetch(Node):
     """What is above is computed by worker processes."""
 
     name = "mp_prefetch"
+    transparent = True
     parent: Node
     options: MultiprocessingOptions
     worker_init_fn: Callable[[int, int], None] | None = None
@@ -31,6 +32,7 @@ class ThreadPrefetch(Node):
     """What is above is computed ahead by one thread."""
 
     name = "thread_prefetch"
+    transparent = True
     parent: Node
     buffer_size: int
 

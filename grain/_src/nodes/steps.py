@@ -258,6 +258,7 @@ class StreamSeed(Step):
     """The same elements; random transformations after it take their seeds from it."""
 
     name = "seed"
+    transparent = True  # what it changes are the seeds of other nodes, which have them
     parent: Node
     seed: int
 

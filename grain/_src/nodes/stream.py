@@ -1,9 +1,9 @@
 """What a node of a stream is, and what runs it: an iterator with a state."""
 
 import abc
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from grain._src.errors import StateError
 from grain._src.nodes.base import Node
@@ -19,6 +19,16 @@ class StreamNode(Node):
         """Returns what runs this node over its running parents."""
 
 
+class Storage(Protocol):
+    """Who writes states to directories. The layer above gives it, so that a running pipeline knows nothing of files."""
+
+    def save(self, iterator: "DatasetIterator[Any]", directory: Any) -> Awaitable[None]:
+        """Takes the state now; the returned awaitable writes it."""
+
+    def load(self, iterator: "DatasetIterator[Any]", directory: Any) -> Awaitable[None]:
+        """Returns an awaitable that restores the state."""
+
+
 class DatasetIterator(abc.ABC, Iterator[T], Generic[T]):
     """A running pipeline: `next` gives elements, `get_state` and `set_state` its position.
 
@@ -27,6 +37,8 @@ class DatasetIterator(abc.ABC, Iterator[T], Generic[T]):
 
     _parents: "tuple[DatasetIterator[Any], ...]" = ()
     _closed = False
+    _pipeline: Node | None = None  # what runs here, where it is known
+    _storage: ClassVar[Storage]
 
     def __init__(self, parents: "DatasetIterator[Any] | Sequence[DatasetIterator[Any]]" = ()) -> None:
         self._parents = (parents,) if isinstance(parents, DatasetIterator) else tuple(parents)
@@ -51,6 +63,14 @@ class DatasetIterator(abc.ABC, Iterator[T], Generic[T]):
     @abc.abstractmethod
     def set_state(self, state: dict[str, Any]) -> None:
         """Goes to where `state` was taken."""
+
+    async def save(self, directory: Any) -> Awaitable[None]:
+        """Takes the state now and returns an awaitable that writes it into `directory`: the protocol of Orbax."""
+        return self._storage.save(self, directory)
+
+    async def load(self, directory: Any) -> Awaitable[None]:
+        """Returns an awaitable that goes to where `save` into `directory` was called: the protocol of Orbax."""
+        return self._storage.load(self, directory)
 
     def pull(self, count: int) -> list[T]:
         """Returns the next `count` elements, fewer at the end."""

@@ -14,6 +14,7 @@ class ToIter(Node):
     """The elements in order of their indices, without the holes; the engine decides who reads them."""
 
     name = "to_iter_dataset"
+    transparent = True
     parent: MapNode
     read_options: ReadOptions = dataclasses.field(default_factory=ReadOptions)
     allow_nones: bool = False
@@ -28,6 +29,7 @@ class WithOptions(StreamNode):
     """The same elements; the options hold for everything above."""
 
     name = "with_options"
+    transparent = True
     parent: Node
     options: DatasetOptions
 

@@ -3,7 +3,9 @@
 from typing import Any
 
 from grain._src.engine.processes.pool import Pool
+from grain._src.errors import StateError
 from grain._src.nodes.stream import DatasetIterator
+from grain._src.nodes.worker_states import merge_worker_states
 
 
 class PooledIterator(DatasetIterator[Any]):
@@ -24,7 +26,13 @@ class PooledIterator(DatasetIterator[Any]):
         return self._parent.get_state()
 
     def set_state(self, state: dict[str, Any]) -> None:
-        self._parent.set_state(state)
+        try:
+            self._parent.set_state(state)
+        except StateError:
+            merged = merge_worker_states(state)
+            if merged is None:
+                raise
+            self._parent.set_state(merged)
 
     def __getattr__(self, name: str) -> Any:
         if name == "position":  # where what is above has positions, so has this

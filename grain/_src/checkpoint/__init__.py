@@ -1,0 +1,1 @@
+"""Checkpoints: what is written, where, and how a changed pipeline is noticed."""
