@@ -3,6 +3,11 @@
 from grain._src.api.apply import apply_transformations
 from grain._src.api.elastic import ElasticIterator, shard_batches
 from grain._src.api.experimental import FlatMapIterDataset, FlatMapMapDataset, WithOptionsIterDataset
+from grain._src.api.prefetching import (
+    ThreadPrefetchDatasetIterator,
+    ThreadPrefetchIterDataset,
+    multithread_prefetch,
+)
 from grain._src.indexing.permutation import index_shuffle
 from grain._src.indexing.rng import RngPool
 from grain._src.interop.jax_arrays import make_global_array
@@ -21,11 +26,14 @@ __all__ = [
     "FlatMapTransform",
     "MapWithIndexTransform",
     "RngPool",
+    "ThreadPrefetchDatasetIterator",
+    "ThreadPrefetchIterDataset",
     "WithOptionsIterDataset",
     "apply_transformations",
     "batch_and_pad",
     "device_put",
     "index_shuffle",
     "make_global_array",
+    "multithread_prefetch",
     "shard_batches",
 ]

@@ -30,7 +30,7 @@ class ReadOptions:
 
     Args:
       num_threads: the most threads to read with; 0 reads in the calling thread, nothing ahead.
-      prefetch_buffer_size: the most elements to hold ready. A budget in bytes bounds it too.
+      prefetch_buffer_size: the most elements to hold ready; 0 reads nothing ahead. A budget in bytes bounds it too.
     """
 
     num_threads: int = 16
@@ -39,8 +39,6 @@ class ReadOptions:
     def __post_init__(self) -> None:
         arguments.non_negative("num_threads", self.num_threads)
         arguments.non_negative("prefetch_buffer_size", self.prefetch_buffer_size)
-        if self.num_threads and not self.prefetch_buffer_size:
-            raise ValueError("prefetch_buffer_size must be greater than 0 when num_threads is greater than 0")
 
 
 @dataclasses.dataclass(slots=True)

@@ -1,5 +1,7 @@
 """A record with what is known about it: what samplers give and loaders carry."""
 
+from __future__ import annotations
+
 import dataclasses
 from typing import Any, Generic, TypeVar
 
@@ -22,7 +24,7 @@ class RecordMetadata:
     record_key: int | None = None
     rng: np.random.Generator | None = None
 
-    def remove_record_key(self) -> "RecordMetadata":
+    def remove_record_key(self) -> RecordMetadata:
         """Returns the metadata without the record's key, for what is made of several records."""
         return dataclasses.replace(self, record_key=None)
 

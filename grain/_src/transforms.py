@@ -1,5 +1,7 @@
 """Transformations as classes: what a user subclasses instead of writing a function."""
 
+from __future__ import annotations
+
 import abc
 import dataclasses
 from collections.abc import Callable, Sequence

@@ -1,5 +1,7 @@
 """IterDataset: a stream of elements with a state."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -40,13 +42,15 @@ class IterDataset(Dataset[T]):
             raise NotImplementedError(
                 f"{type(self).__name__} must define `__iter__`, returning a grain.DatasetIterator"
             )
-        return iterate(self._own_node)
+        iterator = iterate(self._own_node)
+        iterator._pipeline = self._own_node
+        return iterator
 
     @staticmethod
     def mix(
-        datasets: "Sequence[IterDataset[S]] | Mapping[str, IterDataset[S]]",
+        datasets: Sequence[IterDataset[S]] | Mapping[str, IterDataset[S]],
         weights: Sequence[float] | Mapping[str, float] | None = None,
-    ) -> "IterDataset[S]":
+    ) -> IterDataset[S]:
         """Returns a stream that takes elements of `datasets` in proportion to `weights`, until one runs out.
 
         >>> import grain
@@ -75,25 +79,25 @@ class IterDataset(Dataset[T]):
         node = StreamMix(tuple(ds._node for ds in given), integer_weights(weights, len(given)), keys)
         return IterDataset._of(node, given)
 
-    def map(self, transform: transforms.Map | Callable[[T], S]) -> "IterDataset[S]":
+    def map(self, transform: transforms.Map | Callable[[T], S]) -> IterDataset[S]:
         """Returns a stream with `transform` applied to each element."""
         function = transforms.method_of(transform, transforms.Map, "map")
         return IterDataset._of(steps.StreamMap(self._node, function), (self,))
 
-    def map_with_index(self, transform: transforms.MapWithIndex | Callable[[int, T], S]) -> "IterDataset[S]":
+    def map_with_index(self, transform: transforms.MapWithIndex | Callable[[int, T], S]) -> IterDataset[S]:
         """Returns a stream with `transform` applied to each running number and element."""
         function = transforms.method_of(transform, transforms.MapWithIndex, "map_with_index")
         return IterDataset._of(steps.StreamMapWithIndex(self._node, function), (self,))
 
     def random_map(
         self, transform: transforms.RandomMap | Callable[[T, np.random.Generator], S], *, seed: int | None = None
-    ) -> "IterDataset[S]":
+    ) -> IterDataset[S]:
         """Returns a stream with `transform` applied to each element and a generator of its own."""
         function = transforms.random_method_of(transform)
         seed = resolve_seed(seed, [self._node], "random_map")
         return IterDataset._of(steps.StreamRandomMap(self._node, function, seed), (self,))
 
-    def filter(self, transform: transforms.Filter | Callable[[T], bool]) -> "IterDataset[T]":
+    def filter(self, transform: transforms.Filter | Callable[[T], bool]) -> IterDataset[T]:
         """Returns a stream of the elements for which `transform` says yes."""
         function = transforms.method_of(transform, transforms.Filter, "filter")
         return IterDataset._of(steps.StreamFilter(self._node, function), (self,))
@@ -104,7 +108,7 @@ class IterDataset(Dataset[T]):
         *,
         drop_remainder: bool = False,
         batch_fn: Callable[[Sequence[T]], S] | None = None,
-    ) -> "IterDataset[S]":
+    ) -> IterDataset[S]:
         """Returns a stream of batches: each leaf of consecutive elements stacked along a new first axis."""
         size = arguments.positive("batch_size", batch_size)
         if batch_fn is not None:
@@ -116,7 +120,7 @@ class IterDataset(Dataset[T]):
         options: MultiprocessingOptions | None = None,
         worker_init_fn: Callable[[int, int], None] | None = None,
         sequential_slice: bool = False,
-    ) -> "IterDataset[T]":
+    ) -> IterDataset[T]:
         """Returns the same stream, computed by worker processes.
 
         Elements, order, errors and states are those without workers, for any number of them.
@@ -138,18 +142,18 @@ class IterDataset(Dataset[T]):
             arguments.function("worker_init_fn", worker_init_fn)
         return IterDataset._of(ProcessPrefetch(self._node, options, worker_init_fn), (self,))
 
-    def prefetch(self, multiprocessing_options: MultiprocessingOptions) -> "IterDataset[T]":
+    def prefetch(self, multiprocessing_options: MultiprocessingOptions) -> IterDataset[T]:
         """The older name of `mp_prefetch`."""
         return self.mp_prefetch(multiprocessing_options)
 
-    def seed(self, seed: int) -> "IterDataset[T]":
+    def seed(self, seed: int) -> IterDataset[T]:
         """Returns the same stream; random transformations after it derive their seeds from `seed`."""
         return IterDataset._of(steps.StreamSeed(self._node, arguments.seed("seed", seed)), (self,))
 
-    def apply(self, transformations: "transforms.Transformation | transforms.Transformations") -> "IterDataset[Any]":
+    def apply(self, transformations: transforms.Transformation | transforms.Transformations) -> IterDataset[Any]:
         """Returns the stream with one or several transformations applied, in order."""
         return apply_transformations(self, transformations)
 
-    def _flat_map(self, transform: transforms.FlatMap) -> "IterDataset[Any]":
+    def _flat_map(self, transform: transforms.FlatMap) -> IterDataset[Any]:
         node = flat_map.StreamFlatMap(self._node, transform.flat_map, transform.max_fan_out)
         return IterDataset._of(node, (self,))

@@ -1,5 +1,7 @@
 """MapDataset: a dataset with random access."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast, overload
 
@@ -31,7 +33,7 @@ class MapDataset(Dataset[T]):
     >>> len(ds)
     3
     >>> [batch.tolist() for batch in ds]
-    [[10, 50], [40, 20], [0, 30]]
+    [[50, 20], [30, 0], [40, 10]]
     """
 
     _own_node: MapNode | None = None
@@ -44,7 +46,7 @@ class MapDataset(Dataset[T]):
         return cast(MapNode, self._node)
 
     @staticmethod
-    def source(source: Any) -> "MapDataset[Any]":
+    def source(source: Any) -> MapDataset[Any]:
         """Returns a dataset of the records of `source`: anything with `__len__` and `__getitem__`.
 
         >>> MapDataset.source(["a", "b"])[1]
@@ -53,7 +55,7 @@ class MapDataset(Dataset[T]):
         return MapDataset._of(_source_node(source))
 
     @staticmethod
-    def range(start: int, stop: int | None = None, step: int = 1) -> "MapDataset[int]":
+    def range(start: int, stop: int | None = None, step: int = 1) -> MapDataset[int]:
         """Returns a dataset of integers, as Python's `range`.
 
         >>> list(MapDataset.range(2, 8, 2))
@@ -67,7 +69,7 @@ class MapDataset(Dataset[T]):
         return MapDataset._of(source.Range(begin, end, step))
 
     @staticmethod
-    def mix(datasets: "Sequence[MapDataset[S]]", weights: Sequence[float] | None = None) -> "MapDataset[S]":
+    def mix(datasets: Sequence[MapDataset[S]], weights: Sequence[float] | None = None) -> MapDataset[S]:
         """Returns a dataset that takes elements of `datasets` in proportion to `weights`.
 
         It ends when the first of them does; `repeat` those that should go on.
@@ -84,14 +86,14 @@ class MapDataset(Dataset[T]):
 
     @staticmethod
     def select_from_datasets(
-        datasets: "Sequence[MapDataset[S]]", selection_map: transforms.DatasetSelectionMap
-    ) -> "MapDataset[S]":
+        datasets: Sequence[MapDataset[S]], selection_map: transforms.DatasetSelectionMap
+    ) -> MapDataset[S]:
         """Returns a dataset whose element i is the one that `selection_map[i]` = (dataset, index) names."""
         datasets = _datasets("datasets", datasets)
         return MapDataset._of(combine.Select(tuple(ds._map_node for ds in datasets), selection_map), datasets)
 
     @staticmethod
-    def concatenate(datasets: "Sequence[MapDataset[S]]") -> "MapDataset[S]":
+    def concatenate(datasets: Sequence[MapDataset[S]]) -> MapDataset[S]:
         """Returns the datasets one after the other.
 
         >>> list(MapDataset.concatenate([MapDataset.range(2), MapDataset.range(5, 7)]))
@@ -104,7 +106,7 @@ class MapDataset(Dataset[T]):
         return self._map_node.length
 
     @overload
-    def __getitem__(self, index: slice) -> "MapDataset[T]": ...
+    def __getitem__(self, index: slice) -> MapDataset[T]: ...
 
     @overload
     def __getitem__(self, index: int) -> T: ...
@@ -117,7 +119,7 @@ class MapDataset(Dataset[T]):
     def __iter__(self) -> DatasetIterator[T]:
         return self.to_iter_dataset().__iter__()
 
-    def map(self, transform: transforms.Map | Callable[[T], S]) -> "MapDataset[S]":
+    def map(self, transform: transforms.Map | Callable[[T], S]) -> MapDataset[S]:
         """Returns a dataset with `transform` applied to each element.
 
         >>> MapDataset.range(3).map(lambda x: x + 1)[2]
@@ -126,7 +128,7 @@ class MapDataset(Dataset[T]):
         function = transforms.method_of(transform, transforms.Map, "map")
         return MapDataset._of(elementwise.Map(self._map_node, function), (self,))
 
-    def map_with_index(self, transform: transforms.MapWithIndex | Callable[[int, T], S]) -> "MapDataset[S]":
+    def map_with_index(self, transform: transforms.MapWithIndex | Callable[[int, T], S]) -> MapDataset[S]:
         """Returns a dataset with `transform` applied to each index and element.
 
         >>> list(MapDataset.range(5, 7).map_with_index(lambda i, x: (i, x)))
@@ -137,7 +139,7 @@ class MapDataset(Dataset[T]):
 
     def random_map(
         self, transform: transforms.RandomMap | Callable[[T, np.random.Generator], S], *, seed: int | None = None
-    ) -> "MapDataset[S]":
+    ) -> MapDataset[S]:
         """Returns a dataset with `transform` applied to each element and a generator of its own.
 
         The numbers depend on the seed and the index only; without `seed` it derives one from `ds.seed(…)`.
@@ -150,7 +152,7 @@ class MapDataset(Dataset[T]):
         seed = resolve_seed(seed, [self._node], "random_map")
         return MapDataset._of(elementwise.RandomMap(self._map_node, function, seed), (self,))
 
-    def filter(self, transform: transforms.Filter | Callable[[T], bool]) -> "MapDataset[T]":
+    def filter(self, transform: transforms.Filter | Callable[[T], bool]) -> MapDataset[T]:
         """Returns a dataset with holes (None) where `transform` says no; iterating passes over them.
 
         >>> ds = MapDataset.range(4).filter(lambda x: x % 2)
@@ -166,7 +168,7 @@ class MapDataset(Dataset[T]):
         *,
         drop_remainder: bool = False,
         batch_fn: Callable[[Sequence[T]], S] | None = None,
-    ) -> "MapDataset[S]":
+    ) -> MapDataset[S]:
         """Returns a dataset of batches: each leaf of `batch_size` consecutive elements stacked along a new first axis.
 
         >>> MapDataset.range(5).batch(2)[2]
@@ -182,13 +184,13 @@ class MapDataset(Dataset[T]):
             )
         return MapDataset._of(batch.Batch(self._map_node, size, bool(drop_remainder), batch_fn), (self,))
 
-    def repeat(self, num_epochs: int | None = None, *, reseed_each_epoch: bool = True) -> "MapDataset[T]":
+    def repeat(self, num_epochs: int | None = None, *, reseed_each_epoch: bool = True) -> MapDataset[T]:
         """Returns the dataset `num_epochs` times over, without end by default.
 
         Each epoch shuffles and randomizes anew unless `reseed_each_epoch` is False.
 
         >>> list(MapDataset.range(3).shuffle(seed=1).repeat(2))
-        [1, 2, 0, 2, 1, 0]
+        [1, 2, 0, 0, 2, 1]
         """
         if num_epochs is not None and arguments.integer("num_epochs", num_epochs) < 1:
             raise ValueError(f"num_epochs must be a positive integer or None, got {num_epochs!r}")
@@ -196,15 +198,15 @@ class MapDataset(Dataset[T]):
             raise ValueError("the dataset repeats without end already: repeating it again has no effect")
         return MapDataset._of(order.Repeat(self._map_node, num_epochs, bool(reseed_each_epoch)), (self,))
 
-    def shuffle(self, seed: int | None = None) -> "MapDataset[T]":
+    def shuffle(self, seed: int | None = None) -> MapDataset[T]:
         """Returns the elements in a pseudo-random order, another one each epoch; it takes no memory and no time.
 
         >>> list(MapDataset.range(5).shuffle(seed=3))
-        [3, 4, 0, 1, 2]
+        [4, 3, 0, 1, 2]
         """
         return MapDataset._of(order.Shuffle(self._map_node, resolve_seed(seed, [self._node], "shuffle")), (self,))
 
-    def slice(self, sl: "slice | Sequence[int]") -> "MapDataset[T]":
+    def slice(self, sl: slice | Sequence[int]) -> MapDataset[T]:
         """Returns the elements that a slice, or a sequence of indices, selects.
 
         >>> list(MapDataset.range(10)[1::4]), list(MapDataset.range(10).slice([7, 7, 2]))
@@ -215,15 +217,15 @@ class MapDataset(Dataset[T]):
             return MapDataset._of(order.Slice(self._map_node, start, stop, step), (self,))
         return MapDataset._of(order.Pick(self._map_node, _picks(sl, len(self))), (self,))
 
-    def seed(self, seed: int) -> "MapDataset[T]":
+    def seed(self, seed: int) -> MapDataset[T]:
         """Returns the same dataset; random transformations after it derive their seeds from `seed`.
 
         >>> list(MapDataset.range(4).seed(1).shuffle())
-        [3, 1, 2, 0]
+        [1, 0, 2, 3]
         """
         return MapDataset._of(order.Seed(self._map_node, arguments.seed("seed", seed)), (self,))
 
-    def apply(self, transformations: "transforms.Transformation | transforms.Transformations") -> "MapDataset[Any]":
+    def apply(self, transformations: transforms.Transformation | transforms.Transformations) -> MapDataset[Any]:
         """Returns the dataset with one or several transformations applied, in order.
 
         >>> from grain.transforms import Batch
@@ -232,13 +234,11 @@ class MapDataset(Dataset[T]):
         """
         return apply_transformations(self, transformations)
 
-    def _flat_map(self, transform: transforms.FlatMap) -> "MapDataset[Any]":
+    def _flat_map(self, transform: transforms.FlatMap) -> MapDataset[Any]:
         node = flat_map.FlatMap(self._map_node, transform.flat_map, transform.max_fan_out)
         return MapDataset._of(node, (self,))
 
-    def to_iter_dataset(
-        self, read_options: ReadOptions | None = None, *, allow_nones: bool = False
-    ) -> "IterDataset[T]":
+    def to_iter_dataset(self, read_options: ReadOptions | None = None, *, allow_nones: bool = False) -> IterDataset[T]:
         """Returns a stream of the elements without the holes, read ahead by threads as `read_options` says.
 
         >>> it = iter(MapDataset.range(3).to_iter_dataset())
@@ -267,7 +267,7 @@ def _source_node(records: Any) -> MapNode:
     return source.Source(records)
 
 
-def _datasets(name: str, datasets: "Sequence[MapDataset[Any]]") -> "list[MapDataset[Any]]":
+def _datasets(name: str, datasets: Sequence[MapDataset[Any]]) -> list[MapDataset[Any]]:
     given = list(datasets)
     if not given:
         raise ValueError(f"{name} must hold at least one dataset, got none")

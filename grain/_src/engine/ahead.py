@@ -14,7 +14,8 @@ class AheadIterator(DatasetIterator[Any]):
     """Hands out what a thread has computed ahead; its state is the parent's right after what was handed out."""
 
     def __init__(self, parent: DatasetIterator[Any], buffer_size: int) -> None:
-        super().__init__(parent)
+        super().__init__()
+        self._parents = (parent,)  # anything with `__next__`, `get_state` and `set_state` will do
         self._buffer_size = buffer_size
         self._state = parent.get_state()
         self._runner: _Runner | None = None
@@ -55,7 +56,9 @@ class AheadIterator(DatasetIterator[Any]):
 
     def close(self) -> None:
         self._stop()
-        super().close()
+        self._closed = True
+        if hasattr(self._parent, "close"):
+            self._parent.close()
 
 
 class _Runner:

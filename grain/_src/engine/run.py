@@ -3,17 +3,17 @@
 import dataclasses
 from typing import Any
 
+from grain._src.engine import processes
 from grain._src.engine.ahead import AheadIterator
+from grain._src.engine.elastic import GlobalBatchIterator
 from grain._src.engine.inline import InlineReader
 from grain._src.engine.plan import stage_of
-from grain._src.engine.processes.pool import Pool
-from grain._src.engine.processes.pooled import PooledIterator
-from grain._src.engine.processes.stage import StageIterator
 from grain._src.engine.reader import Reader, ReaderIterator
 from grain._src.engine.threads import ThreadedReader
 from grain._src.nodes import context
 from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.custom import CustomStream
+from grain._src.nodes.elastic import GlobalBatch
 from grain._src.nodes.prefetch import ProcessPrefetch, ThreadPrefetch
 from grain._src.nodes.stream import DatasetIterator, StreamNode
 from grain._src.nodes.to_iter import ToIter, WithOptions
@@ -26,16 +26,19 @@ def iterate(node: Node) -> DatasetIterator[Any]:
     if isinstance(node, ProcessPrefetch):
         return _spread(node)
     if isinstance(node, ThreadPrefetch):
-        return AheadIterator(iterate(node.parent), node.buffer_size)
+        parent = iterate(node.parent)
+        return AheadIterator(parent, node.buffer_size) if node.buffer_size else parent
     workers = context.current().workers
     if workers is not None and (stage := stage_of(node)) is not None:
-        return StageIterator(stage, workers)
+        return processes.StageIterator(stage, workers)
     if isinstance(node, ToIter):
         return _read(node)
     if isinstance(node, WithOptions):
         here = context.current()
         with context.using(dataclasses.replace(here, options=here.options.merge(node.options))):
             return iterate(node.parent)
+    if isinstance(node, GlobalBatch):
+        return GlobalBatchIterator(node, iterate)
     if isinstance(node, CustomStream):
         return node.build(())
     if isinstance(node, StreamNode):
@@ -47,15 +50,15 @@ def _spread(node: ProcessPrefetch) -> DatasetIterator[Any]:
     here = context.current()
     if not node.options.num_workers or here.workers is not None:
         return iterate(node.parent)  # within the pipeline of another `mp_prefetch` its workers do everything
-    pool = Pool(node.options, node.worker_init_fn)
+    pool = processes.Pool(node.options, node.worker_init_fn)
     with context.using(dataclasses.replace(here, workers=pool)):
-        return PooledIterator(iterate(node.parent), pool)
+        return processes.PooledIterator(iterate(node.parent), pool)
 
 
 def _read(node: ToIter) -> DatasetIterator[Any]:
     options = node.read_options
     reader: Reader
-    if options.num_threads:
+    if int(options.num_threads) and int(options.prefetch_buffer_size):
         reader = ThreadedReader(node.parent, int(options.num_threads), int(options.prefetch_buffer_size))
     else:
         reader = InlineReader(node.parent)

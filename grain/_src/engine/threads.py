@@ -2,14 +2,16 @@
 
 import threading
 import weakref
+from collections.abc import Iterator
+from itertools import islice
 from time import perf_counter, thread_time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from grain._src import trees
 from grain._src.engine.blocks import Block
-from grain._src.engine.inline import BLOCK_SECONDS
+from grain._src.engine.inline import BLOCK_RECORDS, BLOCK_SECONDS
 from grain._src.engine.tuning import ThreadTuner
 from grain._src.nodes.base import MapNode
 
@@ -40,6 +42,30 @@ class ThreadedReader:
         self._end()
 
 
+class _Lane:
+    """Elements whose indices are rewritten already, to be pulled from `position` on.
+
+    Index arithmetic is cheap in long arrays only, while blocks are as short as the buffer wants them: consecutive blocks
+    are pulled from one lane where they can be.
+    """
+
+    __slots__ = ("elements", "generation", "position")
+
+    def __init__(self, elements: Iterator[Any], generation: int) -> None:
+        self.elements = elements
+        self.generation = generation
+        self.position = -1
+
+
+class _Claim(NamedTuple):
+    """A block that somebody has begun to compute."""
+
+    generation: int
+    start: int
+    end: int
+    lane: _Lane | None
+
+
 class _Work:
     """What the threads and the consumer share, guarded by one lock."""
 
@@ -62,6 +88,8 @@ class _Work:
         self._started = False
         self._size = 1
         self._element_bytes = 1.0
+        self._lane: _Lane | None = None
+        self._lane_records = 1 if node.eager else max(1, BLOCK_RECORDS // node.width)
 
     # The consumer's side.
 
@@ -97,7 +125,7 @@ class _Work:
             else:
                 elements, error = self._results.pop(position)
                 return self._hand_out(position, elements, error)
-        elements, error = self._compute(*claimed)
+        elements, error = self._compute(claimed)
         with self._lock:
             return self._hand_out(position, elements, error)
 
@@ -116,27 +144,41 @@ class _Work:
     def _window(self) -> int:
         return max(1, min(self._buffer, int(self._budget / self._element_bytes)))
 
-    def _claim(self) -> tuple[int, int, int]:
+    def _claim(self) -> "_Claim":
         start = self._next
         self._next = min(start + self._size, self._length)
-        return self._generation, start, self._next
+        lane, self._lane = self._lane, None
+        if lane is None or lane.position != start or lane.generation != self._generation:
+            lane = None
+        return _Claim(self._generation, start, self._next, lane)
 
     def _may_claim(self) -> bool:
         ahead = self._next - self._taken
         return self._next < self._length and (not ahead or ahead + self._size <= self._window())
 
-    def _compute(self, generation: int, start: int, end: int) -> tuple[list[Any], BaseException | None]:
+    def _compute(self, claim: "_Claim") -> tuple[list[Any], BaseException | None]:
         elements: list[Any] = []
         error = None
         wall, cpu, active = perf_counter(), thread_time(), self._active
+        lane, missing = claim.lane, claim.end - claim.start
         try:
-            elements.extend(self._node.stream(np.arange(start, end)))
+            while missing:
+                if lane is None:
+                    end = min(max(claim.end, claim.start + self._lane_records), self._length)
+                    elements_ahead = self._node.stream(np.arange(claim.end - missing, end))
+                    lane = _Lane(elements_ahead, claim.generation)
+                elements.extend(islice(lane.elements, missing))
+                if (missing := claim.end - claim.start - len(elements)) > 0:
+                    lane = None
         except BaseException as raised:
-            error = raised
+            error, lane = raised, None
         wall, cpu = perf_counter() - wall, thread_time() - cpu
         with self._lock:
             self._tuner.observe(wall, cpu, active)
             self._resize(wall, elements)
+            if lane is not None and self._lane is None:
+                lane.position = claim.end
+                self._lane = lane
         return elements, error
 
     def _resize(self, seconds: float, elements: list[Any]) -> None:
@@ -167,11 +209,11 @@ class _Work:
                     self._active -= 1
                     return
                 claimed = self._claim()
-            elements, error = self._compute(*claimed)
+            elements, error = self._compute(claimed)
             with self._lock:
-                if claimed[0] == self._generation:
-                    self._results[claimed[1]] = elements, error
-                    if claimed[1] == self._taken:
+                if claimed.generation == self._generation:
+                    self._results[claimed.start] = elements, error
+                    if claimed.start == self._taken:
                         self._ready.notify()
             del elements, error
 

@@ -1,5 +1,7 @@
 """Random generators by position: the same seed and index give the same numbers, whoever asks, in any order."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 

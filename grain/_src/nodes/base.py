@@ -13,6 +13,7 @@ class Node(abc.ABC):
     """One transformation of a pipeline: its parents and its parameters, frozen."""
 
     name: ClassVar[str]
+    transparent: ClassVar[bool] = False  # whether it gives its parent's elements, so that a checkpoint need not know it
 
     @property
     @abc.abstractmethod
@@ -87,6 +88,11 @@ class MapNode(Node):
     def width(self) -> int:
         """How many records one element is made of, about."""
         return max((parent.width for parent in self.parents if isinstance(parent, MapNode)), default=1)
+
+    @property
+    def eager(self) -> bool:
+        """Whether `stream` reads the records of all indices at once, before the first is pulled."""
+        return any(parent.eager for parent in self.parents if isinstance(parent, MapNode))
 
     @property
     def dense(self) -> bool:

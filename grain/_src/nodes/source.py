@@ -92,6 +92,10 @@ class Source(MapNode):
         return self._array[keys] if self._array is not None else self.source.gather(keys)
 
     @property
+    def eager(self) -> bool:
+        return hasattr(self.source, "__getitems__")
+
+    @property
     def dense(self) -> bool:
         return self._array is not None
 

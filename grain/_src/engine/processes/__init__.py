@@ -1,1 +1,24 @@
-"""The process executor: a pool of stateless workers, and the iterators that feed and read it."""
+"""The process executor: a pool of stateless workers, and the iterators that feed and read it.
+
+Its modules are loaded when the first `mp_prefetch` runs.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from grain._src.engine.processes.pool import Pool
+    from grain._src.engine.processes.pooled import PooledIterator
+    from grain._src.engine.processes.stage import StageIterator
+
+_HOMES = {"Pool": "pool", "PooledIterator": "pooled", "StageIterator": "stage"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value
+
+
+__all__ = ["Pool", "PooledIterator", "StageIterator"]
