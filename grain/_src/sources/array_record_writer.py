@@ -26,16 +26,23 @@ def write_array_record(
     name = files.local(path)
     positive("group_size", group_size)
     if positive("shards", shards) == 1:
-        return _write([name], [records], group_size)
+        return _write([name], [_checked(records)], group_size)
     stem, suffix = os.path.splitext(name)
     names = [f"{stem}-{shard:05d}-of-{shards:05d}{suffix}" for shard in range(shards)]
     if isinstance(records, Sized):
-        return _write(names, _split(iter(records), len(records), shards), group_size)
+        return _write(names, _split(_checked(records), len(records), shards), group_size)
     # How many there are is known only at the end, so they go to disk once and are dealt out from there.
     with files.temporary_beside(name) as spool:
-        _write_one(spool, records, group_size)
+        _write_one(spool, _checked(records), group_size)
         source = ArrayRecordDataSource(spool)
         return _write(names, _split(iter(source), len(source), shards), group_size)
+
+
+def _checked(records: Iterable[bytes]) -> Iterator[bytes]:
+    for index, record in enumerate(records):
+        if not isinstance(record, (bytes, bytearray, memoryview)):
+            raise TypeError(f"records must be bytes, got {type(record).__name__} for record {index}")
+        yield bytes(record)
 
 
 def _split(records: Iterator[bytes], count: int, shards: int) -> Iterator[Iterator[bytes]]:
@@ -56,9 +63,7 @@ def _write_one(name: str, records: Iterable[bytes], group_size: int) -> None:
         pass  # The native writer reports a missing directory or permission only when it closes.
     writer: Any = module.ArrayRecordWriter(name, f"group_size:{group_size}")
     try:
-        for index, record in enumerate(records):
-            if not isinstance(record, (bytes, bytearray, memoryview)):
-                raise TypeError(f"records must be bytes, got {type(record).__name__} for record {index}")
-            writer.write(bytes(record))
+        for record in records:
+            writer.write(record)
     finally:
         writer.close()

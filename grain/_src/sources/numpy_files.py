@@ -20,6 +20,23 @@ from grain._src.sources.bounded_cache import BoundedCache
 from grain._src.sources.shards import Shards
 
 _MAX_OPEN_FILES = 256
+_ZIP_MAGIC = b"PK"
+# What NumPy and zipfile raise for files that are not what they seem.
+_DAMAGE = (
+    ValueError,
+    EOFError,
+    OSError,
+    KeyError,
+    TypeError,
+    SyntaxError,
+    OverflowError,
+    MemoryError,
+    RuntimeError,
+    Warning,
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+)
 
 
 class NumpyDataSource(DataSource[Any]):
@@ -74,17 +91,17 @@ def _rows(path: str) -> ArrayDataSource:
 
 def load_array(path: str) -> npt.NDArray[Any] | Mapping[str, npt.NDArray[Any]]:
     """Returns the array of a .npy file, memory-mapped, or the arrays of a .npz file."""
-    files.stamp(path)
     try:
-        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            # A plain view: a row of a memmap would keep the class and its cost.
-            return np.asarray(loaded)
-        with loaded:
-            return {name: loaded[name] for name in loaded.files}
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error, KeyError, TypeError, SyntaxError) as error:
-        raise SourceError(f"{path!r} is not a sound NumPy file: {error}") from error
-    except (OverflowError, MemoryError, RuntimeError, Warning, struct.error) as error:
+        with open(path, "rb") as file:
+            if file.read(2) == _ZIP_MAGIC:
+                file.seek(0)
+                archive = np.load(file, allow_pickle=False)
+                return {name: archive[name] for name in archive.files}
+        # As a plain view: a row of a memmap would keep the class and its cost.
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except FileNotFoundError:
+        raise
+    except _DAMAGE as error:
         raise SourceError(f"{path!r} is not a sound NumPy file: {error}") from error
 
 

@@ -97,9 +97,7 @@ def _row_builder(width: int) -> Callable[..., Callable[[Iterator[tuple[Any, ...]
 
 def _own(value: Any) -> Any:
     """Returns a copy of what can be changed in place."""
-    if isinstance(value, np.ndarray):
-        return np.array([_own(item) for item in value], object) if value.dtype.hasobject else value.copy()
-    return copy.deepcopy(value) if isinstance(value, (dict, list)) else value
+    return copy.deepcopy(value) if isinstance(value, (np.ndarray, dict, list)) else value
 
 
 def _weigh(columns: Columns) -> int:
