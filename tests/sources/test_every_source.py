@@ -17,6 +17,14 @@ def test_it_passes_the_conformance_suite(source: Any) -> None:
     check_source(source)
 
 
+def test_numpy_integers_and_arrays_are_indices_too(source: Any) -> None:
+    last = len(source) - 1
+    assert same(source[np.int64(last)], source[last])
+    block = [last, 0, 0, last // 2]
+    for indices in (np.array(block), np.array(block, np.uint8), tuple(block), map(np.int32, block)):
+        assert same(source.__getitems__(indices), [source[index] for index in block])
+
+
 def test_iterating_gives_the_elements_by_index(source: Any) -> None:
     assert same(list(source), [source[index] for index in range(len(source))])
 

@@ -33,7 +33,6 @@ def check_source(source: Any, *, max_elements: int = 1000) -> None:
         assert element is not None, f"source[{key}] is None, which pipelines take for a filtered element"
     order = np.random.default_rng(0).permutation(len(keys)).tolist()
     _compare("read again in another order", source.__getitem__, keys, expected, order)
-    _compare("read with NumPy integers", lambda key: source[np.int64(key)], keys, expected, order[:10])
     _check_blocks(source, keys, expected, order)
     _check_threads(source, keys, expected, order)
     _check_refusals(source, length)
@@ -55,15 +54,13 @@ def _check_blocks(source: Any, keys: list[int], expected: list[Any], order: list
     assert len(batched([])) == 0, f"__getitems__([]) must return an empty list, got {batched([])!r:.200}"
     twice = order + order[:3]
     wanted = [keys[place] for place in twice]
-    for kind, block in (("a list", wanted), ("an int64 array", np.array(wanted, np.int64))):
-        found = batched(block)
-        assert isinstance(found, list), f"__getitems__ must return a list, got {type(found).__name__}"
-        assert len(found) == len(wanted), f"__getitems__ of {len(wanted)} indices returned {len(found)} elements"
-        for place, element in zip(twice, found, strict=True):
-            assert same(element, expected[place]), (
-                f"__getitems__ of {kind} and __getitem__ differ at {keys[place]}: "
-                f"{element!r:.200} and {expected[place]!r:.200}"
-            )
+    found = batched(wanted)
+    assert isinstance(found, list), f"__getitems__ must return a list, got {type(found).__name__}"
+    assert len(found) == len(wanted), f"__getitems__ of {len(wanted)} indices returned {len(found)} elements"
+    for place, element in zip(twice, found, strict=True):
+        assert same(element, expected[place]), (
+            f"__getitems__ and __getitem__ differ at {keys[place]}: {element!r:.200} and {expected[place]!r:.200}"
+        )
 
 
 def _check_threads(source: Any, keys: list[int], expected: list[Any], order: list[int]) -> None:

@@ -1,0 +1,56 @@
+"""The one layer through which sources reach files."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grain._src.sources import files
+
+
+def test_patterns_and_paths_expand_in_the_order_given(tmp_path: Path) -> None:
+    for name in ("b1", "a2", "a1", "c"):
+        (tmp_path / name).touch()
+    found = files.expand([tmp_path / "c", str(tmp_path / "a*"), tmp_path / "b[0-9]"])
+    assert [os.path.basename(name) for name in found] == ["c", "a1", "a2", "b1"]
+
+
+@pytest.mark.parametrize("paths", [3, None, {"a"}, [3]])
+def test_what_is_no_path_is_refused(paths: Any) -> None:
+    with pytest.raises(TypeError):
+        files.expand(paths)
+
+
+def test_bytes_and_empty_names_are_refused() -> None:
+    with pytest.raises(TypeError):
+        files.expand_one(b"name")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="empty"):
+        files.expand("")
+
+
+def test_an_address_of_an_object_store_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="only local files are supported, got 'gs://bucket/a'"):
+        files.expand("gs://bucket/a")
+
+
+def test_an_empty_file_is_mapped_as_no_bytes(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    assert len(files.map_file(str(tmp_path / "empty"))) == 0
+
+
+def test_files_take_their_places_together_or_not_at_all(tmp_path: Path) -> None:
+    names = [str(tmp_path / name) for name in ("a", "b")]
+
+    def write(fail: bool) -> None:
+        with files.replace_together(names) as temporary:
+            for name in temporary:
+                Path(name).write_text("new")
+            if fail:
+                raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        write(fail=True)
+    assert os.listdir(tmp_path) == []
+    write(fail=False)
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
