@@ -47,7 +47,13 @@ def _round_keys(seed: int, rounds: int, word_bits: int) -> tuple[int, ...]:
 
 
 def _word_bits(max_index: int) -> int:
-    return (max(_MIN_BITS, max_index.bit_length()) + 1) // 2
+    """Returns the width of a word; a `max_index` of exactly 2**(2 * width) does not fit, see `_overflows`."""
+    return (max(_MIN_BITS, (max_index - 1).bit_length()) + 1) // 2
+
+
+def _overflows(max_index: int, bits: int) -> bool:
+    """Whether the last index does not fit the block: then it stays in its place, and the others change theirs."""
+    return max_index == 1 << (2 * bits)
 
 
 def _encrypt_array(values: npt.NDArray[Any], keys: tuple[int, ...], bits: int) -> npt.NDArray[Any]:
@@ -102,6 +108,9 @@ def permute_array(indices: IndexArray, max_index: int, seed: int, rounds: int = 
     if max_index == 0:
         return np.zeros_like(indices)
     bits = _word_bits(max_index)
+    if _overflows(max_index, bits):
+        last = indices == max_index
+        return np.where(last, indices, permute_array(indices - last, max_index - 1, seed, rounds))
     if bits == _MIN_BITS // 2:
         return _small_table(max_index, seed, rounds)[indices]
     keys = _round_keys(seed, rounds, bits)
@@ -124,6 +133,8 @@ def permute(index: int, max_index: int, seed: int, rounds: int = 4) -> int:
     if max_index == 0:
         return 0
     bits = _word_bits(max_index)
+    if _overflows(max_index, bits):
+        return index if index == max_index else permute(index, max_index - 1, seed, rounds)
     if bits == _MIN_BITS // 2:
         return int(_small_table(max_index, seed, rounds)[index])
     keys = _round_keys(seed, rounds, bits)
