@@ -209,4 +209,3 @@ def _constant(constant: Any) -> bytes:
     if isinstance(constant, frozenset):
         return b"{" + b",".join(sorted(map(_constant, constant))) + b"}"
     return repr(constant).encode()
-

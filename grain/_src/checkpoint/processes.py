@@ -49,16 +49,9 @@ def load(directory: Any, iterator: Checkpointable, allow_changes: bool = False) 
     put_back(iterator, saved, where, allow_changes)
 
 
-class DirectoryStorage:
-    """What `DatasetIterator.save` and `load` do: the protocol of Orbax for objects that save themselves."""
-
-    def save(self, iterator: Checkpointable, directory: Any) -> Awaitable[None]:
-        """Takes the state now; the returned awaitable writes it once the directory exists."""
-        return _write_when_created(directory, take(iterator))
-
-    def load(self, iterator: Checkpointable, directory: Any) -> Awaitable[None]:
-        """Returns an awaitable that restores the state."""
-        return _load(directory, iterator)
+def save_when_created(iterator: Checkpointable, directory: Any) -> Awaitable[None]:
+    """Takes the state now; the returned awaitable writes it once `directory` exists."""
+    return _write_when_created(directory, take(iterator))
 
 
 async def _write_when_created(directory: Any, data: bytes) -> None:
@@ -66,5 +59,6 @@ async def _write_when_created(directory: Any, data: bytes) -> None:
     write(created, data)
 
 
-async def _load(directory: Any, iterator: Checkpointable) -> None:
+async def load_later(iterator: Checkpointable, directory: Any) -> None:
+    """Brings `iterator` to where this process's was, when it is awaited."""
     load(directory, iterator)

@@ -36,7 +36,9 @@ def take(iterator: Checkpointable) -> bytes:
 def put_back(iterator: Checkpointable, saved: Saved, where: str, allow_changes: bool = False) -> None:
     """Brings `iterator` to where `saved` was taken; if that fails it stays where it is."""
     if not isinstance(iterator, Checkpointable):
-        raise TypeError(f"only an iterator with `get_state` and `set_state` can be restored, got {type(iterator).__name__}")
+        raise TypeError(
+            f"only an iterator with `get_state` and `set_state` can be restored, got {type(iterator).__name__}"
+        )
     current = _fingerprint(_pipeline(iterator))
     if not allow_changes and saved.pipeline is not None and current is not None:
         said = changes(saved.pipeline, current)
