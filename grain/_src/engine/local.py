@@ -1,13 +1,14 @@
-"""Runs a stage inline between two positions: what a worker does with a block."""
+"""Runs a stage inline over one block: what a worker does with a request."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from grain._src.engine.inline import BLOCK_RECORDS, InlineReader
-from grain._src.engine.plan import Stage
+from grain._src.engine.plan import Spread, Stage
 from grain._src.engine.reader import ReaderIterator
-from grain._src.nodes.steps import StreamFilter
+from grain._src.nodes.steps import ElementwiseIterator, StreamFilter
 from grain._src.nodes.stream import DatasetIterator, StreamNode
+from grain._src.transport.codec import decode
 
 
 class Outcome:
@@ -32,6 +33,18 @@ class Outcome:
         self.holes = False
 
 
+class Local(Protocol):
+    """What a worker keeps ready for a stage."""
+
+    def run(self, body: bytes | memoryview, /, *request: Any) -> Outcome:
+        """Returns what the block of `request` gives."""
+
+
+def make_local(stage: Stage | Spread) -> Local:
+    """Returns the stage at work."""
+    return LocalStage(stage) if isinstance(stage, Stage) else LocalSpread(stage)
+
+
 class LocalStage:
     """A stage that is kept ready and sent from block to block."""
 
@@ -46,7 +59,7 @@ class LocalStage:
         self._iterator = iterator
         self._marked = stage.grouped or any(isinstance(node, StreamFilter) for node in stage.chain)
 
-    def run(self, state: dict[str, Any], stop: int) -> Outcome:
+    def run(self, _: object, state: dict[str, Any], stop: int) -> Outcome:
         """Returns the outputs from `state` on whose records come before position `stop`."""
         outcome = Outcome()
         self._reader.stop = stop
@@ -73,3 +86,79 @@ class LocalStage:
         for element in iterator:
             elements.append(element)
             marks.append(iterator.get_state() if grouped else root.position)
+
+
+class LocalSpread:
+    """A run of steps over elements that are sent along."""
+
+    def __init__(self, spread: Spread) -> None:
+        self._inputs = _Inputs()
+        self._iterator = ElementwiseIterator(self._inputs, spread.steps)
+        self._initial = self._iterator.get_state()
+
+    def run(self, body: bytes | memoryview, head: Any, numbers: list[int], count: int) -> Outcome:
+        """Returns the outputs of the elements in `body`; marks say after how many inputs each came.
+
+        Args:
+          body: the encoded elements.
+          head: how they are encoded.
+          numbers: the elements' numbers, for the steps that draw random numbers.
+          count: the number of the first, for the steps that hand it on.
+        """
+        outcome = Outcome()
+        outcome.marks = marks = []
+        state = self._initial
+        inputs = self._inputs
+        self._iterator.set_state(_with_count(state, count))
+        inputs.begin(decode(head, body, None), numbers)
+        try:
+            for element in self._iterator:
+                outcome.elements.append(element)
+                marks.append(inputs.pulled)
+        except Exception as error:
+            outcome.error = error
+            outcome.state = {"pulled": inputs.pulled, "count": _counter(self._iterator.get_state())}
+        inputs.begin([], [])
+        return outcome
+
+
+def _with_count(state: dict[str, Any], count: int) -> dict[str, Any]:
+    """Returns the initial state of a run of steps with its counters set."""
+    return {key: _with_count(value, count) if key == "parent" else count for key, value in state.items()}
+
+
+def _counter(state: dict[str, Any]) -> int | None:
+    """Returns how many inputs the numbering step among the steps has had."""
+    while "parent" in state:
+        if "counter" in state:
+            return int(state["counter"])
+        state = state["parent"]
+    return None
+
+
+class _Inputs(DatasetIterator[Any]):
+    """The elements of a request, with their numbers as positions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begin([], [])
+
+    def begin(self, elements: list[Any], numbers: list[int]) -> None:
+        self._elements = iter(elements)
+        self._numbers = numbers
+        self.pulled = 0
+
+    @property
+    def position(self) -> int:
+        return self._numbers[self.pulled - 1] + 1 if self.pulled else 0
+
+    def __next__(self) -> Any:
+        element = next(self._elements)
+        self.pulled += 1
+        return element
+
+    def get_state(self) -> dict[str, Any]:
+        return {}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        pass

@@ -58,6 +58,30 @@ class Stage:
         return tuple(found)
 
 
+@dataclasses.dataclass(frozen=True)
+class Spread:
+    """A run of elementwise steps after an ordered one: elements are sent to workers and come back transformed."""
+
+    steps: tuple[steps.Step, ...]
+
+
+def spreads_of(node: Node) -> tuple[Node, list[Spread]]:
+    """Returns what the run of steps that ends with `node` reads from, and the run, cut where numbering needs the merge.
+
+    The steps are those that no stage has: `node` itself is not part of one.
+    """
+    run: list[steps.Step] = []
+    while isinstance(node, steps.Step) and stage_of(node) is None:
+        run.insert(0, node)
+        node = node.parent
+    spreads: list[list[steps.Step]] = [[]]
+    for step in run:
+        if isinstance(step, steps.StreamMapWithIndex) and any(isinstance(s, steps.StreamFilter) for s in spreads[-1]):
+            spreads.append([])
+        spreads[-1].append(step)
+    return node, [Spread(tuple(part)) for part in spreads]
+
+
 def stage_of(node: Node) -> Stage | None:
     """Returns the stage that ends with `node`; None if `node` is more than a stage."""
     if isinstance(node, ToIter):

@@ -7,7 +7,7 @@ from grain._src.engine import processes
 from grain._src.engine.ahead import AheadIterator
 from grain._src.engine.elastic import GlobalBatchIterator
 from grain._src.engine.inline import InlineReader
-from grain._src.engine.plan import stage_of
+from grain._src.engine.plan import spreads_of, stage_of
 from grain._src.engine.reader import Reader, ReaderIterator
 from grain._src.engine.threads import ThreadedReader
 from grain._src.nodes import context
@@ -15,6 +15,7 @@ from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.custom import CustomStream
 from grain._src.nodes.elastic import GlobalBatch
 from grain._src.nodes.prefetch import ProcessPrefetch, ThreadPrefetch
+from grain._src.nodes.steps import Step
 from grain._src.nodes.stream import DatasetIterator, StreamNode
 from grain._src.nodes.to_iter import ToIter, WithOptions
 
@@ -31,6 +32,12 @@ def iterate(node: Node) -> DatasetIterator[Any]:
     workers = context.current().workers
     if workers is not None and (stage := stage_of(node)) is not None:
         return processes.StageIterator(stage, workers)
+    if workers is not None and isinstance(node, Step):
+        above, spreads = spreads_of(node)
+        iterator = iterate(above)
+        for spread in spreads:
+            iterator = processes.SpreadIterator(spread, iterator, workers)
+        return iterator
     if isinstance(node, ToIter):
         return _read(node)
     if isinstance(node, WithOptions):

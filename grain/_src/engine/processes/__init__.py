@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from grain._src.engine.processes.pool import Pool
     from grain._src.engine.processes.pooled import PooledIterator
+    from grain._src.engine.processes.spread import SpreadIterator
     from grain._src.engine.processes.stage import StageIterator
 
-_HOMES = {"Pool": "pool", "PooledIterator": "pooled", "StageIterator": "stage"}
+_HOMES = {"Pool": "pool", "PooledIterator": "pooled", "SpreadIterator": "spread", "StageIterator": "stage"}
 
 
 def __getattr__(name: str) -> Any:
@@ -21,4 +22,4 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-__all__ = ["Pool", "PooledIterator", "StageIterator"]
+__all__ = ["Pool", "PooledIterator", "SpreadIterator", "StageIterator"]

@@ -3,7 +3,7 @@
 To the worker:
   (INIT, worker index, number of workers, arena budget)        body: the user's init function
   (STAGE, stage number)                                        body: the stage; with descriptors
-  (BLOCK, task, stage number, state, stop, released slots)
+  (BLOCK, task, stage number, released slots, request)         body: data of the request
 From the worker:
   (READY,)
   (DONE, task, head of the elements, marks, error, state, holes, seconds, bytes)   body: the elements

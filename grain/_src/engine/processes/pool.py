@@ -5,11 +5,8 @@ Nothing runs in the background of the training process: whoever waits for a bloc
 
 import contextlib
 import itertools
-import json
-import os
 import selectors
 import signal
-import subprocess
 import sys
 import time
 import warnings
@@ -22,136 +19,19 @@ import cloudpickle
 
 from grain._src.engine.plan import Stage
 from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, STAGE, UNKNOWN_MODULE
+from grain._src.engine.processes.process import WorkerProcess, end_all
+from grain._src.engine.processes.task import Reply, Task
 from grain._src.errors import UnpicklableError, WorkerDied, WorkerError
 from grain._src.options import MultiprocessingOptions
-from grain._src.transport.channel import ChannelClosed, Frame, channel_pair
+from grain._src.transport.channel import ChannelClosed, Frame
 from grain._src.transport.failure import decode_error
-from grain._src.transport.lease import Leases
 from grain._src.transport.share import Shared, dump_shared
 from grain._src.transport.unpicklable import explain_unpicklable
 
-_BOOTSTRAP = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[4]); "
-    "from grain._src.engine.processes.worker import main; main(*map(int, sys.argv[1:4]))"
-)
-# Workers must not take an accelerator, nor its memory, from the training process.
-_HIDDEN_ACCELERATORS = {
-    "JAX_PLATFORMS": "cpu",
-    "JAX_PLATFORM_NAME": "cpu",
-    "CUDA_VISIBLE_DEVICES": "",
-    "HIP_VISIBLE_DEVICES": "",
-    "ROCR_VISIBLE_DEVICES": "",
-    "TPU_VISIBLE_CHIPS": "",
-}
 _ARENA_BYTES = 1 << 30
 _MAX_DEATHS_OF_A_BLOCK = 2
 _MAX_FAILED_STARTS = 3
-_EXIT_SECONDS = 0.1
 _SILENCE_SECONDS = 60.0
-
-
-class Task:
-    """A block to compute: `state` to begin with, `stop` to end before."""
-
-    __slots__ = ("cancelled", "deaths", "number", "reply", "size", "stage", "state", "stop")
-
-    def __init__(self, stage: int, state: dict[str, Any], stop: int, size: int) -> None:
-        self.stage = stage
-        self.state = state
-        self.stop = stop
-        self.size = size
-        self.number = -1
-        self.deaths = 0
-        self.cancelled = False
-        self.reply: Reply | None = None
-
-
-class Reply:
-    """What a worker answered: the DONE message, its body, and whose memory the elements are in."""
-
-    __slots__ = ("body", "error", "head", "holes", "leases", "marks", "nbytes", "seconds", "state")
-
-    def __init__(self, error: BaseException | None = None) -> None:
-        self.error = error
-        self.head: Any = None
-        self.body: Any = b""
-        self.leases: Leases | None = None
-        self.marks: Any = None
-        self.state: dict[str, Any] | None = None
-        self.holes = False
-        self.seconds = 0.0
-        self.nbytes = 0
-
-
-class _Worker:
-    def __init__(self, index: int) -> None:
-        self.index = index
-        self.leases = Leases()
-        self.tasks: deque[Task] = deque()
-        self.stages: set[int] = set()
-        self.ready = False
-        self.since = time.monotonic()  # when it began with the first of its tasks
-        self.channel, theirs = channel_pair()
-        lifeline, self.lifeline = os.pipe()
-        self.stacks = os.memfd_create("grain-stacks") if hasattr(os, "memfd_create") else os.open(os.devnull, os.O_RDWR)
-        try:
-            fds = (theirs.fileno(), lifeline, self.stacks)
-            self.process = subprocess.Popen(
-                _command(fds),
-                pass_fds=fds,
-                stdin=subprocess.DEVNULL,
-                env={**os.environ, **_HIDDEN_ACCELERATORS},
-            )
-        finally:
-            theirs.close()
-            os.close(lifeline)
-
-    def stack(self) -> str:
-        """Asks the worker where it is, and returns what it says."""
-        os.ftruncate(self.stacks, 0)
-        os.lseek(self.stacks, 0, os.SEEK_SET)
-        with contextlib.suppress(OSError):
-            self.process.send_signal(signal.SIGUSR1)
-        deadline = time.monotonic() + 0.5
-        while time.monotonic() < deadline:
-            size = os.fstat(self.stacks).st_size
-            time.sleep(0.02)
-            if size and size == os.fstat(self.stacks).st_size:
-                break
-        return os.pread(self.stacks, 1 << 16, 0).decode(errors="replace")
-
-    def release(self) -> None:
-        """Closes what this side holds; the process must have ended or be about to."""
-        self.channel.close()
-        self.leases.close()
-        for fd in (self.lifeline, self.stacks):
-            with contextlib.suppress(OSError):
-                os.close(fd)
-
-
-def _command(fds: tuple[int, ...]) -> list[str]:
-    if not sys.executable:
-        raise WorkerError("worker processes need the path of the Python interpreter, but sys.executable is empty")
-    return [sys.executable, "-c", _BOOTSTRAP, *map(str, fds), json.dumps(sys.path)]
-
-
-def _end_all(workers: "list[_Worker]", selector: selectors.BaseSelector, shared: "dict[int, Shared]") -> None:
-    """Ends the processes: those that wait for work leave by themselves, the others are killed."""
-    selector.close()
-    for worker in workers:
-        worker.channel.close()
-    deadline = time.monotonic() + _EXIT_SECONDS
-    for worker in workers:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            worker.process.wait(max(0.0, deadline - time.monotonic()))
-    for worker in workers:
-        worker.process.kill()
-        worker.process.wait()
-        worker.release()
-    workers.clear()
-    for payload in shared.values():
-        payload.close()
-    shared.clear()
 
 
 class Pool:
@@ -164,20 +44,20 @@ class Pool:
         self.buffer_size = options.per_worker_buffer_size
         self._timeout = options.worker_timeout
         self._init_fn = worker_init_fn
-        self._workers: list[_Worker] = []
+        self._workers: list[WorkerProcess] = []
         self._selector = selectors.DefaultSelector()
-        self._stages: dict[int, Stage] = {}
+        self._stages: dict[int, Any] = {}
         self._shared: dict[int, Shared] = {}
         self._numbers = itertools.count()
         self._waiting: deque[Task] = deque()
         self._failed_starts = 0
         self._warned = False
         self._broken: BaseException | None = None
-        self._end = weakref.finalize(self, _end_all, self._workers, self._selector, self._shared)
+        self._end = weakref.finalize(self, end_all, self._workers, self._selector, self._shared)
 
     # What the iterators of stages call.
 
-    def add_stage(self, stage: Stage) -> int:
+    def add_stage(self, stage: Any) -> int:
         """Returns the number under which workers know `stage`; it is pickled now, so that errors come early."""
         number = next(self._numbers)
         self._stages[number] = stage
@@ -239,7 +119,7 @@ class Pool:
         return self._shared[number]
 
     def _spawn(self, index: int) -> None:
-        worker = _Worker(index)
+        worker = WorkerProcess(index)
         self._workers.insert(index, worker)
         self._selector.register(worker.channel, selectors.EVENT_READ, worker)
         budget = _ARENA_BYTES // self.num_workers
@@ -255,7 +135,7 @@ class Pool:
                 return
             self._send(worker, self._waiting.popleft())
 
-    def _send(self, worker: _Worker, task: Task) -> None:
+    def _send(self, worker: WorkerProcess, task: Task) -> None:
         if task.stage not in worker.stages:
             shared = self._shared[task.stage]
             worker.channel.send((STAGE, task.stage), shared.payload, shared.fds)
@@ -265,7 +145,7 @@ class Pool:
         worker.tasks.append(task)
         released = worker.leases.take_released()
         with contextlib.suppress(ChannelClosed):  # its end is noticed when it is read
-            worker.channel.send((BLOCK, task.number, task.stage, task.state, task.stop, released))
+            worker.channel.send((BLOCK, task.number, task.stage, released, task.request), task.body)
 
     def _step(self, timeout: float) -> None:
         """Reads and writes what the sockets allow; waits at most `timeout` for something to happen."""
@@ -289,7 +169,7 @@ class Pool:
             self._watch()
         self._dispatch()
 
-    def _receive(self, worker: _Worker, frame: Frame) -> None:
+    def _receive(self, worker: WorkerProcess, frame: Frame) -> None:
         match frame.message:
             case (tag, number, head, marks, error, state, holes, seconds, nbytes) if tag == DONE:
                 worker.leases.adopt(head, frame.fds)
@@ -317,7 +197,7 @@ class Pool:
         if reply.leases is not None:
             reply.leases.discard(reply.head)
 
-    def _send_by_value(self, worker: _Worker, number: int, module: str, error: bytes) -> None:
+    def _send_by_value(self, worker: WorkerProcess, number: int, module: str, error: bytes) -> None:
         """Sends a stage again with a module that the worker cannot import pickled into it."""
         loaded = sys.modules.get(module)
         if loaded is None or module in cloudpickle.list_registry_pickle_by_value():
@@ -334,7 +214,7 @@ class Pool:
 
     # Faults.
 
-    def _bury(self, worker: _Worker) -> None:
+    def _bury(self, worker: WorkerProcess) -> None:
         """Replaces a worker that has died and has its blocks computed again."""
         status = worker.process.wait()
         self._selector.unregister(worker.channel)

@@ -7,7 +7,8 @@ from typing import Any
 
 from grain._src.engine.plan import Stage
 from grain._src.engine.positions import initial_state, moved, position_of
-from grain._src.engine.processes.pool import Pool, Reply, Task
+from grain._src.engine.processes.pool import Pool
+from grain._src.engine.processes.task import Reply, Task
 from grain._src.errors import StateError, WorkerDied
 from grain._src.nodes.blame import annotate
 from grain._src.nodes.steps import Step
@@ -96,7 +97,7 @@ class StageIterator(DatasetIterator[Any]):
     def _take(self, task: Task, reply: Reply, here: dict[str, Any]) -> None:
         if reply.holes:
             self._pool.cancel(task)
-            self._run_plainly(task.state)
+            self._run_plainly(task.request[0])
             return
         self._learn(task, reply)
         elements = decode(reply.head, reply.body, reply.leases) if reply.head is not None else []
@@ -104,19 +105,19 @@ class StageIterator(DatasetIterator[Any]):
         if error is not None and reply.state is None:
             self._blame(error, task)
         if not elements and error is not None:
-            self._seek(reply.state or task.state)
+            self._seek(reply.state or task.request[0])
             raise error
-        self._show(elements, task.state if elements else here, reply.marks)
+        self._show(elements, task.request[0] if elements else here, reply.marks)
         self._fill()
         if error is not None:
-            self._error, self._error_state = error, reply.state or task.state
+            self._error, self._error_state = error, reply.state or task.request[0]
 
     def _blame(self, error: BaseException, task: Task) -> None:
         """Names the elements that a worker could not compute or send."""
-        start = position_of(self._stage, task.state)
+        start = position_of(self._stage, task.request[0])
         if isinstance(error, WorkerDied):
             annotate(error, self._stage.root.parent, start)
-            error.add_note(f"grain: the elements are those made of positions {start} to {task.stop - 1}")
+            error.add_note(f"grain: the elements are those made of positions {start} to {task.request[1] - 1}")
 
     def _learn(self, task: Task, reply: Reply) -> None:
         """Lets blocks grow while they are quickly computed and small."""
@@ -143,7 +144,7 @@ class StageIterator(DatasetIterator[Any]):
             if start >= self._length:
                 return
             stop = min(start + self._size * self._stage.unit, self._length)
-            task = Task(self._number, state, stop, self._size)
+            task = Task(self._number, (state, stop), self._size)
             self._tasks.append(task)
             self._next_state = moved(self._stage, state, stop)
             self._pool.submit(task)

@@ -11,8 +11,7 @@ import time
 from typing import Any
 
 from grain._src import trees
-from grain._src.engine.local import LocalStage
-from grain._src.engine.plan import Stage
+from grain._src.engine.local import Local, make_local
 from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, STAGE, UNKNOWN_MODULE
 from grain._src.nodes import memory
 from grain._src.transport.arena import Arena
@@ -44,7 +43,7 @@ def _die_with_parent(lifeline_fd: int) -> None:
 class _Server:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._stages: dict[int, LocalStage] = {}
+        self._stages: dict[int, Local] = {}
         self._arena = Arena(0)
 
     def serve(self) -> None:
@@ -52,8 +51,9 @@ class _Server:
         while True:
             frame = self._channel.recv()
             match frame.message:
-                case (tag, *rest) if tag == BLOCK:
-                    self._block(*rest)
+                case (tag, task, stage, released, request) if tag == BLOCK:
+                    self._arena.free(released)
+                    self._block(task, stage, request, frame.body)
                 case (tag, number) if tag == STAGE:
                     self._stage(number, bytes(frame.body), frame.fds)
                 case (tag, index, count, budget) if tag == INIT:
@@ -70,20 +70,18 @@ class _Server:
 
     def _stage(self, number: int, payload: bytes, fds: tuple[int, ...]) -> None:
         try:
-            stage: Stage = load_shared(payload, fds)
-            self._stages[number] = LocalStage(stage)
+            self._stages[number] = make_local(load_shared(payload, fds))
         except ModuleNotFoundError as error:
             self._channel.send((UNKNOWN_MODULE, number, error.name, encode_error(error)))
         except BaseException as error:
             error.add_note("grain: raised in a worker process while unpickling the pipeline")
             self._channel.send((FAILED, encode_error(error)))
 
-    def _block(self, task: int, stage: int, state: dict[str, Any], stop: int, released: list[int]) -> None:
-        self._arena.free(released)
+    def _block(self, task: int, stage: int, request: tuple[Any, ...], body: bytes | memoryview) -> None:
         if stage not in self._stages:
             return  # it could not be unpickled; the training process knows
         began = time.perf_counter()
-        outcome = self._stages[stage].run(state, stop)
+        outcome = self._stages[stage].run(body, *request)
         seconds = time.perf_counter() - began
         size = trees.nbytes(outcome.elements[-1]) * len(outcome.elements) if outcome.elements else 0
         box = [outcome.elements]

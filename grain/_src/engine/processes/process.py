@@ -1,0 +1,105 @@
+"""One worker process: how it is started, asked where it is, and ended."""
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+
+from grain._src.engine.processes.task import Task
+from grain._src.errors import WorkerError
+from grain._src.transport.channel import channel_pair
+from grain._src.transport.lease import Leases
+from grain._src.transport.share import Shared
+
+_BOOTSTRAP = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[4]); "
+    "from grain._src.engine.processes.worker import main; main(*map(int, sys.argv[1:4]))"
+)
+# Workers must not take an accelerator, nor its memory, from the training process.
+_HIDDEN_ACCELERATORS = {
+    "JAX_PLATFORMS": "cpu",
+    "JAX_PLATFORM_NAME": "cpu",
+    "CUDA_VISIBLE_DEVICES": "",
+    "HIP_VISIBLE_DEVICES": "",
+    "ROCR_VISIBLE_DEVICES": "",
+    "TPU_VISIBLE_CHIPS": "",
+}
+_EXIT_SECONDS = 0.1
+
+
+class WorkerProcess:
+    """A worker as the training process sees it: the process, the channel, what it is doing."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.leases = Leases()
+        self.tasks: deque[Task] = deque()
+        self.stages: set[int] = set()
+        self.ready = False
+        self.since = time.monotonic()  # when it began with the first of its tasks
+        self.channel, theirs = channel_pair()
+        lifeline, self.lifeline = os.pipe()
+        self.stacks = os.memfd_create("grain-stacks") if hasattr(os, "memfd_create") else os.open(os.devnull, os.O_RDWR)
+        try:
+            fds = (theirs.fileno(), lifeline, self.stacks)
+            self.process = subprocess.Popen(
+                _command(fds),
+                pass_fds=fds,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **_HIDDEN_ACCELERATORS},
+            )
+        finally:
+            theirs.close()
+            os.close(lifeline)
+
+    def stack(self) -> str:
+        """Asks the worker where it is, and returns what it says."""
+        os.ftruncate(self.stacks, 0)
+        os.lseek(self.stacks, 0, os.SEEK_SET)
+        with contextlib.suppress(OSError):
+            self.process.send_signal(signal.SIGUSR1)
+        deadline = time.monotonic() + 0.5
+        while time.monotonic() < deadline:
+            size = os.fstat(self.stacks).st_size
+            time.sleep(0.02)
+            if size and size == os.fstat(self.stacks).st_size:
+                break
+        return os.pread(self.stacks, 1 << 16, 0).decode(errors="replace")
+
+    def release(self) -> None:
+        """Closes what this side holds; the process must have ended or be about to."""
+        self.channel.close()
+        self.leases.close()
+        for fd in (self.lifeline, self.stacks):
+            with contextlib.suppress(OSError):
+                os.close(fd)
+
+
+def _command(fds: tuple[int, ...]) -> list[str]:
+    if not sys.executable:
+        raise WorkerError("worker processes need the path of the Python interpreter, but sys.executable is empty")
+    return [sys.executable, "-c", _BOOTSTRAP, *map(str, fds), json.dumps(sys.path)]
+
+
+def end_all(workers: "list[WorkerProcess]", selector: selectors.BaseSelector, shared: "dict[int, Shared]") -> None:
+    """Ends the processes: those that wait for work leave by themselves, the others are killed."""
+    selector.close()
+    for worker in workers:
+        worker.channel.close()
+    deadline = time.monotonic() + _EXIT_SECONDS
+    for worker in workers:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            worker.process.wait(max(0.0, deadline - time.monotonic()))
+    for worker in workers:
+        worker.process.kill()
+        worker.process.wait()
+        worker.release()
+    workers.clear()
+    for payload in shared.values():
+        payload.close()
+    shared.clear()
