@@ -1,0 +1,132 @@
+"""Files read from front to back, as nodes of a pipeline: their states are exact positions in the file."""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from grain._src.errors import StateError
+from grain._src.nodes.base import Node
+from grain._src.nodes.stream import DatasetIterator, StreamNode, field
+from grain._src.sources.parquet import Columns, ParquetReader, rows
+from grain._src.sources.tfrecord import FRAME, TFRecordReader
+
+
+class _FileStream(StreamNode):
+    """A stream that begins at a file."""
+
+    @property
+    def parents(self) -> tuple[Node, ...]:
+        return ()
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        return ()
+
+
+@dataclasses.dataclass(frozen=True)
+class TFRecordStream(_FileStream):
+    """The records of one TFRecord file."""
+
+    name = "tfrecord"
+    path: str
+
+    def build(self, parents: Sequence[DatasetIterator[Any]]) -> DatasetIterator[bytes]:
+        return TFRecordIterator(self.path)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ParquetStream(_FileStream):
+    """The rows of one Parquet file; `read_kwargs` go to pyarrow.parquet.ParquetFile."""
+
+    name = "parquet"
+    path: str
+    read_kwargs: Mapping[str, Any]
+
+    def build(self, parents: Sequence[DatasetIterator[Any]]) -> DatasetIterator[dict[str, Any]]:
+        return ParquetIterator(self.path, self.read_kwargs)
+
+
+class TFRecordIterator(DatasetIterator[bytes]):
+    """Its state: the byte at which the next record begins."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = path
+        self._offset = 0
+        self._reader: TFRecordReader | None = None
+        self._records: Iterator[bytes] | None = None
+
+    def __next__(self) -> bytes:
+        if self._records is None:
+            self._reader = self._reader or TFRecordReader(self._path)
+            self._records = self._reader.read_from(self._offset)
+        try:
+            record = next(self._records)
+        except Exception as error:
+            if not isinstance(error, StopIteration):
+                self._records = None  # What is damaged is damaged again when it is asked for again.
+            raise
+        self._offset += FRAME + len(record)
+        return record
+
+    def get_state(self) -> dict[str, Any]:
+        return {"reader_offset": self._offset}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        offset = field(state, "reader_offset", int)
+        if offset < 0:
+            raise StateError(f"'reader_offset' in the state must be at least 0, got {offset}")
+        self._offset = offset
+        self._records = None
+
+
+class ParquetIterator(DatasetIterator[dict[str, Any]]):
+    """Its state: the row group and the row within it that comes next; a row past a group's last means the next group."""
+
+    def __init__(self, path: str, read_kwargs: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._path = path
+        self._read_kwargs = read_kwargs
+        self._group = 0
+        self._row = 0
+        self._reader: ParquetReader | None = None
+        self._rows: Iterator[dict[str, Any]] | None = None
+
+    def __next__(self) -> dict[str, Any]:
+        while True:
+            if self._rows is None:
+                self._rows = rows(self._rest_of_group())
+            row = next(self._rows, None)
+            if row is not None:
+                self._row += 1
+                return row
+            self._go_to_next_group()
+
+    def _open(self) -> ParquetReader:
+        if self._reader is None:
+            self._reader = ParquetReader(self._path, **self._read_kwargs)
+        return self._reader
+
+    def _rest_of_group(self) -> Columns:
+        reader = self._open()
+        if self._group >= len(reader.row_counts):
+            raise StopIteration
+        columns = reader.read_group(self._group)
+        return {name: column[self._row :] for name, column in columns.items()}
+
+    def _go_to_next_group(self) -> None:
+        counts = self._open().row_counts
+        following = next((group for group in range(self._group + 1, len(counts)) if counts[group]), None)
+        if following is None:
+            raise StopIteration
+        self._group, self._row, self._rows = following, 0, None
+
+    def get_state(self) -> dict[str, Any]:
+        return {"row_group": self._group, "index_within_row_group": self._row}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        group, row = field(state, "row_group", int), field(state, "index_within_row_group", int)
+        counts = self._open().row_counts
+        if not 0 <= group <= max(len(counts) - 1, 0) or not 0 <= row <= (counts[group] if counts else 0):
+            raise StateError(f"row {row} of row group {group} is not in {self._path!r}, whose groups have {counts} rows")
+        self._group, self._row, self._rows = group, row, None
