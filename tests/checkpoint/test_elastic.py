@@ -80,11 +80,16 @@ STREAMS = {
     "map_with_index": lambda: records().to_iter_dataset().map_with_index(lambda i, x: i * 100 + x),
     "filter": lambda: records().shuffle().to_iter_dataset().filter(lambda x: x % 5 != 2),
     "filter, then random_map": lambda: (
-        records().repeat(2).to_iter_dataset().filter(lambda x: x % 3).random_map(lambda x, rng: x * 1000 + int(rng.integers(1000)))
+        records()
+        .repeat(2)
+        .to_iter_dataset()
+        .filter(lambda x: x % 3)
+        .random_map(lambda x, rng: x * 1000 + int(rng.integers(1000)))
     ),
     "flat_map": lambda: records().to_iter_dataset().apply(Twice()),
     "mix": lambda: grain.IterDataset.mix(
-        {"a": records().shuffle().to_iter_dataset(), "b": grain.MapDataset.range(100, 140).to_iter_dataset()}, {"a": 2, "b": 1}
+        {"a": records().shuffle().to_iter_dataset(), "b": grain.MapDataset.range(100, 140).to_iter_dataset()},
+        {"a": 2, "b": 1},
     ),
 }
 
@@ -136,13 +141,16 @@ def test_any_history_of_hosts_and_batch_sizes_sees_each_record_once(history, fil
 def test_workers_change_nothing():
     options = grain.MultiprocessingOptions(num_workers=2)
     batches, _ = run_hosts(
-        lambda size, shard: ElasticIterator(records().shuffle(), size, shard, multiprocessing_options=options), [(2, 6, 2), (1, 5, 2)]
+        lambda size, shard: ElasticIterator(records().shuffle(), size, shard, multiprocessing_options=options),
+        [(2, 6, 2), (1, 5, 2)],
     )
     seen = [row for parts in batches for row in interleaved(parts)]
     assert seen == sequence(records().shuffle())[: len(seen)]
 
 
-@pytest.mark.parametrize("make", [lambda: grain.MapDataset.range(15), lambda: grain.MapDataset.range(15).filter(lambda x: True)])
+@pytest.mark.parametrize(
+    "make", [lambda: grain.MapDataset.range(15), lambda: grain.MapDataset.range(15).filter(lambda x: True)]
+)
 def test_no_host_gets_a_batch_that_another_does_not_and_the_rest_is_left_for_a_smaller_batch(make):
     first, second = (ElasticIterator(make(), 4, ShardOptions(host, 2)) for host in range(2))
     assert len(list(first)) == len(list(second)) == 3

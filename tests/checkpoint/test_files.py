@@ -83,13 +83,13 @@ def test_no_flipped_bit_goes_unnoticed(tmp_path):
     for place in range(len(whole)):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
         it = advanced(pipeline(), 5)
+        before = it.get_state()
+        refused = False
         try:
             restore(path, it)
-        except CheckpointError as error:
-            assert str(path) in str(error)
-            assert it.get_state() == {"next_index": 20}
-        else:
-            assert it.get_state() == saved.get_state()  # only white space was hit
+        except CheckpointError:
+            refused = True
+        assert it.get_state() == (before if refused else saved.get_state())  # white space says nothing
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,9 @@ def test_known_components_go_on_where_they_were_and_new_ones_start(tmp_path):
     it = iter(grain.IterDataset.mix({"a": component(0), "b": component(1000)}, {"a": 1, "b": 2}))
     before = take(it, 30)
     grain.checkpoint.save(tmp_path / "data.json", it)
-    changed = grain.IterDataset.mix({"b": component(1000), "c": component(2000), "a": component(0)}, {"a": 3, "b": 1, "c": 1})
+    changed = grain.IterDataset.mix(
+        {"b": component(1000), "c": component(2000), "a": component(0)}, {"a": 3, "b": 1, "c": 1}
+    )
     again = iter(changed)
     take(again, 7)  # wherever the iterator is, a new component starts at its beginning
     after = take(grain.checkpoint.restore(tmp_path / "data.json", again), 50)
@@ -36,7 +38,9 @@ def test_a_component_may_go(tmp_path):
     it = iter(grain.IterDataset.mix({"a": component(0), "b": component(1000)}))
     before = take(it, 10)
     grain.checkpoint.save(tmp_path / "data.json", it)
-    after = take(grain.checkpoint.restore(tmp_path / "data.json", iter(grain.IterDataset.mix({"b": component(1000)}))), 10)
+    after = take(
+        grain.checkpoint.restore(tmp_path / "data.json", iter(grain.IterDataset.mix({"b": component(1000)}))), 10
+    )
     assert of(before + after, 1000) == list(range(1000, 1015))
 
 

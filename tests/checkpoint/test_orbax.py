@@ -82,7 +82,7 @@ def test_a_changed_pipeline_is_refused_unless_allowed(tmp_path):
     checkpointer = ocp.Checkpointer(grain.checkpoint.OrbaxCheckpointHandler())
     checkpointer.save(tmp_path / "data", args=grain.checkpoint.CheckpointSave(advanced(pipeline())))
     changed = iter(pipeline(seed=2))
-    with pytest.raises(CheckpointError, match="seed=1.*seed=2"):
+    with pytest.raises(CheckpointError, match=r"seed=1.*seed=2"):
         checkpointer.restore(tmp_path / "data", args=grain.checkpoint.CheckpointRestore(changed))
     checkpointer.restore(tmp_path / "data", args=grain.checkpoint.CheckpointRestore(changed, allow_changes=True))
     assert changed.get_state() == {"next_index": 12}

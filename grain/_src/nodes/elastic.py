@@ -138,7 +138,9 @@ def _of_records(
 
 def _check_divisible(batch_size: int, shard_count: int) -> None:
     if batch_size % shard_count:
-        raise ValueError(f"the global batch size must be divisible by the number of shards, got {batch_size} and {shard_count}")
+        raise ValueError(
+            f"the global batch size must be divisible by the number of shards, got {batch_size} and {shard_count}"
+        )
 
 
 def _lift(node: Node) -> tuple[MapNode, ReadOptions] | None:

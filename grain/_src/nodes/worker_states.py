@@ -22,7 +22,9 @@ def merge_worker_states(state: Any) -> dict[str, Any] | None:
         return None
     states, workers = state["iterators_in_use_states"], state.get("iterators_in_use_indices")
     if not isinstance(states, list) or not states or workers != list(range(len(states))):
-        raise StateError(f"the state is of workers {workers!r} with {states!r:.200}, which is no state of `mp_prefetch`")
+        raise StateError(
+            f"the state is of workers {workers!r} with {states!r:.200}, which is no state of `mp_prefetch`"
+        )
     return _merge(states)
 
 
