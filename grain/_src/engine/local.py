@@ -1,10 +1,11 @@
 """Runs a stage inline over one block: what a worker does with a request."""
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, Protocol
 
 from grain._src.engine.inline import BLOCK_RECORDS, InlineReader
-from grain._src.engine.plan import Spread, Stage
+from grain._src.engine.plan import Remote, Spread, Stage
 from grain._src.engine.reader import ReaderIterator
 from grain._src.nodes.steps import ElementwiseIterator, StreamFilter
 from grain._src.nodes.stream import DatasetIterator, StreamNode
@@ -40,9 +41,15 @@ class Local(Protocol):
         """Returns what the block of `request` gives."""
 
 
-def make_local(stage: Stage | Spread) -> Local:
+def make_local(stage: Stage | Spread | Remote) -> Local:
     """Returns the stage at work."""
-    return LocalStage(stage) if isinstance(stage, Stage) else LocalSpread(stage)
+    match stage:
+        case Stage():
+            return LocalStage(stage)
+        case Spread():
+            return LocalSpread(stage)
+        case Remote():
+            return LocalRemote(stage)
 
 
 class LocalStage:
@@ -86,6 +93,28 @@ class LocalStage:
         for element in iterator:
             elements.append(element)
             marks.append(iterator.get_state() if grouped else root.position)
+
+
+class LocalRemote:
+    """A stream that is run here and nowhere else."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._iterator = remote.node.build(())
+
+    def run(self, _: object, state: dict[str, Any] | None, count: int) -> Outcome:
+        """Returns the next `count` elements, from `state` on if it is given; marks are the states after each."""
+        outcome = Outcome()
+        outcome.marks = marks = []
+        if state is not None:
+            self._iterator.set_state(state)
+        try:
+            for element in islice(self._iterator, count):
+                outcome.elements.append(element)
+                marks.append(self._iterator.get_state())
+        except Exception as error:
+            outcome.error = error
+        outcome.state = self._iterator.get_state()
+        return outcome
 
 
 class LocalSpread:

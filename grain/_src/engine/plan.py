@@ -13,6 +13,7 @@ from grain._src.nodes.base import Node
 from grain._src.nodes.batch import StreamBatch
 from grain._src.nodes.flat_map import StreamFlatMap
 from grain._src.nodes.prefetch import ProcessPrefetch, ThreadPrefetch
+from grain._src.nodes.stream import StreamNode
 from grain._src.nodes.to_iter import ToIter, WithOptions
 
 
@@ -63,6 +64,18 @@ class Spread:
     """A run of elementwise steps after an ordered one: elements are sent to workers and come back transformed."""
 
     steps: tuple[steps.Step, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Remote:
+    """A stream that begins with itself, such as a user's own: one worker runs it, from its state on."""
+
+    node: StreamNode
+
+
+def remote_of(node: Node) -> Remote | None:
+    """Returns `node` for one worker to run, if it is a stream without parents."""
+    return Remote(node) if isinstance(node, StreamNode) and not node.parents else None
 
 
 def spreads_of(node: Node) -> tuple[Node, list[Spread]]:
@@ -127,6 +140,15 @@ def explain(node: Node, workers: int = 0, indent: str = "") -> list[str]:
         options = node.read_options
         where = f"up to {options.num_threads} threads" if options.num_threads else "this thread"
         return [f"{indent}in {where}: {' → '.join(_names(Stage((node,))))}"]
+    if workers and remote_of(node) is not None:
+        return [f"{indent}in one worker process: {node.describe()}"]
+    if workers and isinstance(node, steps.Step):
+        above, spreads = spreads_of(node)
+        names = " → ".join(step.describe() for spread in spreads for step in spread.steps)
+        return [
+            *explain(above, workers, indent),
+            f"{indent}in {workers} worker processes if it pays, else here: {names}",
+        ]
     lines = []
     for parent in node.parents:
         lines += explain(parent, workers, indent + ("  " if len(node.parents) > 1 else ""))

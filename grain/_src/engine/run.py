@@ -7,7 +7,7 @@ from grain._src.engine import processes
 from grain._src.engine.ahead import AheadIterator
 from grain._src.engine.elastic import GlobalBatchIterator
 from grain._src.engine.inline import InlineReader
-from grain._src.engine.plan import spreads_of, stage_of
+from grain._src.engine.plan import remote_of, spreads_of, stage_of
 from grain._src.engine.reader import Reader, ReaderIterator
 from grain._src.engine.threads import ThreadedReader
 from grain._src.nodes import context
@@ -32,6 +32,8 @@ def iterate(node: Node) -> DatasetIterator[Any]:
     workers = context.current().workers
     if workers is not None and (stage := stage_of(node)) is not None:
         return processes.StageIterator(stage, workers)
+    if workers is not None and (remote := remote_of(node)) is not None:
+        return processes.RemoteIterator(remote, workers)
     if workers is not None and isinstance(node, Step):
         above, spreads = spreads_of(node)
         iterator = iterate(above)

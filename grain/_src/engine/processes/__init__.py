@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from grain._src.engine.processes.pool import Pool
     from grain._src.engine.processes.pooled import PooledIterator
+    from grain._src.engine.processes.remote import RemoteIterator
     from grain._src.engine.processes.spread import SpreadIterator
     from grain._src.engine.processes.stage import StageIterator
 
-_HOMES = {"Pool": "pool", "PooledIterator": "pooled", "SpreadIterator": "spread", "StageIterator": "stage"}
+_HOMES = {
+    "Pool": "pool",
+    "PooledIterator": "pooled",
+    "RemoteIterator": "remote",
+    "SpreadIterator": "spread",
+    "StageIterator": "stage",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -22,4 +29,4 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-__all__ = ["Pool", "PooledIterator", "SpreadIterator", "StageIterator"]
+__all__ = ["Pool", "PooledIterator", "RemoteIterator", "SpreadIterator", "StageIterator"]

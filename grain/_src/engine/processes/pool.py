@@ -51,6 +51,7 @@ class Pool:
         self._numbers = itertools.count()
         self._waiting: deque[Task] = deque()
         self._failed_starts = 0
+        self._picked = -1
         self._warned = False
         self._broken: BaseException | None = None
         self._end = weakref.finalize(self, end_all, self._workers, self._selector, self._shared)
@@ -63,6 +64,11 @@ class Pool:
         self._stages[number] = stage
         self._dump(number)
         return number
+
+    def pick_worker(self) -> int:
+        """Returns a worker for a stream that only one can run; another one each time."""
+        self._picked = (self._picked + 1) % self.num_workers
+        return self._picked
 
     def submit(self, task: Task) -> None:
         """Hands a block to whoever is free."""
@@ -129,11 +135,21 @@ class Pool:
     def _dispatch(self) -> None:
         self.start()
         depth = 1 + self.buffer_size
+        held = []
         while self._waiting:
-            worker = min(self._workers, key=lambda worker: len(worker.tasks))
-            if len(worker.tasks) >= depth:
-                return
-            self._send(worker, self._waiting.popleft())
+            task = self._waiting.popleft()
+            if task.worker is None:
+                worker = min(self._workers, key=lambda worker: len(worker.tasks))
+            else:
+                worker = self._workers[task.worker]
+            if len(worker.tasks) < depth:
+                self._send(worker, task)
+            elif task.worker is not None:
+                held.append(task)  # only that worker will do
+            else:
+                self._waiting.appendleft(task)
+                break
+        self._waiting.extendleft(reversed(held))
 
     def _send(self, worker: WorkerProcess, task: Task) -> None:
         if task.stage not in worker.stages:
@@ -200,12 +216,14 @@ class Pool:
     def _send_by_value(self, worker: WorkerProcess, number: int, module: str, error: bytes) -> None:
         """Sends a stage again with a module that the worker cannot import pickled into it."""
         loaded = sys.modules.get(module)
-        if loaded is None or module in cloudpickle.list_registry_pickle_by_value():
+        if loaded is None or (number, module) in worker.sent_by_value:
             self._broken = decode_error(error)
             raise self._broken
-        cloudpickle.register_pickle_by_value(loaded)
-        self._shared[number].close()
-        self._dump(number)
+        worker.sent_by_value.add((number, module))
+        if module not in cloudpickle.list_registry_pickle_by_value():
+            cloudpickle.register_pickle_by_value(loaded)
+            self._shared[number].close()
+            self._dump(number)
         worker.stages.discard(number)
         again = [task for task in worker.tasks if task.stage == number]
         worker.tasks = deque(task for task in worker.tasks if task.stage != number)

@@ -40,6 +40,7 @@ class WorkerProcess:
         self.leases = Leases()
         self.tasks: deque[Task] = deque()
         self.stages: set[int] = set()
+        self.sent_by_value: set[tuple[int, str]] = set()  # (stage, module) that had to be pickled into it
         self.ready = False
         self.since = time.monotonic()  # when it began with the first of its tasks
         self.channel, theirs = channel_pair()

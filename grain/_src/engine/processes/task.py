@@ -13,11 +13,20 @@ class Task:
       request: what to compute, in the terms of the stage.
       body: data that goes with the request.
       size: how many outputs or inputs it is about.
+      worker: the only worker that will do, or None.
     """
 
-    __slots__ = ("body", "cancelled", "deaths", "number", "reply", "request", "size", "stage")
+    __slots__ = ("body", "cancelled", "deaths", "number", "reply", "request", "size", "stage", "worker")
 
-    def __init__(self, stage: int, request: tuple[Any, ...], size: int, body: bytes | memoryview = b"") -> None:
+    def __init__(
+        self,
+        stage: int,
+        request: tuple[Any, ...],
+        size: int,
+        body: bytes | memoryview = b"",
+        worker: int | None = None,
+    ) -> None:
+        self.worker = worker
         self.stage = stage
         self.request = request
         self.size = size
