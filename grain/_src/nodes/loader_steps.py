@@ -57,7 +57,7 @@ class LoaderMapWithIndex(Step):
     def _numbered(self, root: Any, elements: Iterator[Any]) -> Iterator[Any]:
         function, index_at = self.function, self.sampled.index_at
         for element in elements:
-            yield function(index_at(root.position - 1), element)
+            yield function(index_at(root.record_position - 1), element)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,5 +117,5 @@ class _RandomMapRun(StepRun):
     def _mapped(self, elements: Iterator[Any]) -> Iterator[Any]:
         function, root, at = self._function, self._root, self._generator.at
         for element in elements:
-            rng = at(root.position - 1)
+            rng = at(root.record_position - 1)
             yield function(element, rng) if rng is not None else call_random(function, element, None)
