@@ -108,3 +108,10 @@ def random_method_of(transform: Any) -> Callable[..., Any]:
     if isinstance(transform, TfRandomMap):
         return transform.np_random_map
     return method_of(transform, RandomMap, "random_map")
+
+
+def flat_method_of(transform: Any) -> tuple[Callable[..., Sequence[Any]], int]:
+    """Returns the function behind a flat map, and how many elements it may give for one."""
+    if not isinstance(transform, FlatMap):
+        raise TypeError(f"transform must be a grain.transforms.FlatMap, got {transform!r}")
+    return transform.flat_map, arguments.positive("max_fan_out", transform.max_fan_out)

@@ -14,7 +14,8 @@ class FlatMapMapDataset(MapDataset[Any]):
 
     def __init__(self, parent: MapDataset[Any], transform: transforms.FlatMap) -> None:
         super().__init__(parent)
-        self._own_node = flat_map.FlatMap(parent._map_node, transform.flat_map, transform.max_fan_out)
+        function, most = transforms.flat_method_of(transform)
+        self._own_node = flat_map.FlatMap(parent._map_node, function, most)
 
 
 class FlatMapIterDataset(IterDataset[Any]):
@@ -22,7 +23,8 @@ class FlatMapIterDataset(IterDataset[Any]):
 
     def __init__(self, parent: IterDataset[Any], transform: transforms.FlatMap) -> None:
         super().__init__(parent)
-        self._own_node = flat_map.StreamFlatMap(parent._node, transform.flat_map, transform.max_fan_out)
+        function, most = transforms.flat_method_of(transform)
+        self._own_node = flat_map.StreamFlatMap(parent._node, function, most)
 
 
 class WithOptionsIterDataset(IterDataset[Any]):

@@ -155,5 +155,6 @@ class IterDataset(Dataset[T]):
         return apply_transformations(self, transformations)
 
     def _flat_map(self, transform: transforms.FlatMap) -> IterDataset[Any]:
-        node = flat_map.StreamFlatMap(self._node, transform.flat_map, transform.max_fan_out)
+        function, most = transforms.flat_method_of(transform)
+        node = flat_map.StreamFlatMap(self._node, function, most)
         return IterDataset._of(node, (self,))

@@ -39,6 +39,9 @@ class MapDataset(Dataset[T]):
     _own_node: MapNode | None = None
 
     def _wrap(self, above: tuple[Node, ...]) -> Node:
+        for method in ("__len__", "__getitem__"):
+            if getattr(type(self), method) is getattr(MapDataset, method):
+                raise NotImplementedError(f"{type(self).__name__} must define `{method}`")
         return CustomMap(self, above)
 
     @property
@@ -235,7 +238,8 @@ class MapDataset(Dataset[T]):
         return apply_transformations(self, transformations)
 
     def _flat_map(self, transform: transforms.FlatMap) -> MapDataset[Any]:
-        node = flat_map.FlatMap(self._map_node, transform.flat_map, transform.max_fan_out)
+        function, most = transforms.flat_method_of(transform)
+        node = flat_map.FlatMap(self._map_node, function, most)
         return MapDataset._of(node, (self,))
 
     def to_iter_dataset(self, read_options: ReadOptions | None = None, *, allow_nones: bool = False) -> IterDataset[T]:

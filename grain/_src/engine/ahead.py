@@ -3,11 +3,18 @@
 import threading
 import weakref
 from collections import deque
-from typing import Any
+from typing import Any, TypeAlias
 
 from grain._src.nodes.stream import DatasetIterator
 
 _JOIN_SECONDS = 5.0
+
+# What it is ("element" or "error"), the element or error, and the parent's state and position after it.
+_Entry: TypeAlias = tuple[str, Any, dict[str, Any], int | None]
+
+
+def _position(parent: Any) -> int | None:
+    return getattr(parent, "record_position", None)
 
 
 class AheadIterator(DatasetIterator[Any]):
@@ -18,6 +25,7 @@ class AheadIterator(DatasetIterator[Any]):
         self._parents = (parent,)  # anything with `__next__`, `get_state` and `set_state` will do
         self._buffer_size = buffer_size
         self._state = parent.get_state()
+        self._position = _position(parent)
         self._runner: _Runner | None = None
         self._end: Any = None
 
@@ -26,7 +34,7 @@ class AheadIterator(DatasetIterator[Any]):
             raise ValueError("Trying to advance a closed iterator")
         self.start_prefetch()
         assert self._runner is not None
-        kind, value, self._state = self._runner.take()
+        kind, value, self._state, self._position = self._runner.take()
         if kind == "element":
             return value
         self._stop()  # the thread has ended by itself; a later `next` starts another one where this one stopped
@@ -53,6 +61,12 @@ class AheadIterator(DatasetIterator[Any]):
             self._parent.set_state(self._state)  # the thread had run ahead: stay where the consumer is
             raise
         self._state = state
+        self._position = _position(self._parent)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "record_position" and self._position is not None:  # where what is above has positions, so has this
+            return self._position
+        raise AttributeError(name)
 
     def close(self) -> None:
         self._stop()
@@ -67,7 +81,7 @@ class _Runner:
     def __init__(self, parent: DatasetIterator[Any], buffer_size: int) -> None:
         self._parent = parent
         self._buffer_size = buffer_size
-        self._buffer: deque[tuple[str, Any, dict[str, Any]]] = deque()
+        self._buffer: deque[_Entry] = deque()
         self._changed = threading.Condition()
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="grain-ahead", daemon=True)
@@ -77,9 +91,10 @@ class _Runner:
         going = True
         while going:
             try:
-                entry: tuple[str, Any, dict[str, Any]] = ("element", next(self._parent), self._parent.get_state())
+                element = next(self._parent)
+                entry: _Entry = ("element", element, self._parent.get_state(), _position(self._parent))
             except BaseException as error:
-                entry = ("error", error, self._parent.get_state())
+                entry = ("error", error, self._parent.get_state(), _position(self._parent))
                 going = False
             with self._changed:
                 while len(self._buffer) >= self._buffer_size and not self._stopped:
@@ -88,9 +103,9 @@ class _Runner:
                     return
                 self._buffer.append(entry)
                 self._changed.notify_all()
-            del entry
+            element = entry = None  # type: ignore[assignment]
 
-    def take(self) -> tuple[str, Any, dict[str, Any]]:
+    def take(self) -> _Entry:
         with self._changed:
             while not self._buffer:
                 self._changed.wait(timeout=1.0)

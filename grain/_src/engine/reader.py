@@ -53,6 +53,8 @@ class ReaderIterator(DatasetIterator[Any]):
         """The index of the next element to look at."""
         return self._block.position
 
+    record_position = position  # what steps that number records look for; a user's own iterator has no such name
+
     def __next__(self) -> Any:
         while True:
             try:

@@ -16,7 +16,7 @@ from grain._src.nodes.stream import DatasetIterator, StreamNode, field
 class Root(Protocol):
     """What a run of steps reads from, as far as numbering goes."""
 
-    position: int  # the number of the next element; one less is that of the element just read
+    record_position: int  # the number of the next element; one less is that of the element just read
 
 
 class StepRun(abc.ABC):
@@ -53,7 +53,8 @@ class Step(StreamNode):
 
     def build(self, parents: Sequence[DatasetIterator[Any]]) -> DatasetIterator[Any]:
         (parent,) = parents
-        if type(parent) is ElementwiseIterator:
+        # A mark between two steps, such as `mp_prefetch`, separates them also when it has nothing to do.
+        if type(parent) is ElementwiseIterator and parent.steps[-1] is self.parent:
             return ElementwiseIterator(parent._parent, [*parent.steps, self])
         return ElementwiseIterator(parent, [self])
 
@@ -63,14 +64,14 @@ class _Numbered:
 
     def __init__(self, elements: Iterator[Any]) -> None:
         self._elements = elements
-        self.position = 0
+        self.record_position = 0
 
     def __iter__(self) -> "_Numbered":
         return self
 
     def __next__(self) -> Any:
         element = next(self._elements)
-        self.position += 1
+        self.record_position += 1
         return element
 
 
@@ -80,7 +81,7 @@ class ElementwiseIterator(DatasetIterator[Any]):
     def __init__(self, parent: DatasetIterator[Any], steps: Sequence[Step]) -> None:
         super().__init__(parent)
         self.steps = tuple(steps)
-        self._root = parent if hasattr(parent, "position") else _Numbered(parent)
+        self._root = parent if hasattr(parent, "record_position") else _Numbered(parent)
         self._runs = [step.start(self._root) for step in steps]
         self._elements = self._chain()
 
@@ -108,8 +109,13 @@ class ElementwiseIterator(DatasetIterator[Any]):
             self._fail(error)
             raise
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "record_position":  # where what is above has positions, so has this
+            return self._parent.record_position  # type: ignore[attr-defined]
+        raise AttributeError(name)
+
     def _fail(self, error: Exception) -> None:
-        annotate_steps(error, self.steps, getattr(self._parent, "position", None))
+        annotate_steps(error, self.steps, getattr(self._parent, "record_position", None))
         self._elements = self._chain()  # an exception ends a generator: go on after the element that failed
 
     def get_state(self) -> dict[str, Any]:
@@ -239,10 +245,10 @@ class _RandomMapRun(StepRun):
     def attach(self, elements: Iterator[Any]) -> Iterator[Any]:
         root, call, function = self.root, self.rngs.call, self.function
         for element in elements:
-            yield None if element is None else call(function, element, root.position - 1)
+            yield None if element is None else call(function, element, root.record_position - 1)
 
     def wrap(self, state: dict[str, Any]) -> dict[str, Any]:
-        return {"parent": state, "index_for_rng": self.root.position}
+        return {"parent": state, "index_for_rng": self.root.record_position}
 
     def unwrap(self, state: dict[str, Any]) -> dict[str, Any]:
         field(state, "index_for_rng", int)
@@ -250,7 +256,7 @@ class _RandomMapRun(StepRun):
 
     def restore(self, state: dict[str, Any]) -> None:
         if isinstance(self.root, _Numbered):
-            self.root.position = state["index_for_rng"]
+            self.root.record_position = state["index_for_rng"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -171,14 +171,14 @@ class SpreadIterator(DatasetIterator[Any]):
                     batch.inputs.append(self._backlog.popleft() if self._backlog else self._pull())
                     self._pulled += 1
             except Exception as error:
-                self._failure = (error, self._parent.get_state(), getattr(self._parent, "position", None))
+                self._failure = (error, self._parent.get_state(), getattr(self._parent, "record_position", None))
             if batch.inputs:
                 self._submit(batch)
                 self._batches.append(batch)
 
     def _pull(self) -> _Input:
         element = next(self._parent)
-        number = getattr(self._parent, "position", self._numbered() + self._pulled + 1) - 1
+        number = getattr(self._parent, "record_position", self._numbered() + self._pulled + 1) - 1
         return _Input(element, self._parent.get_state(), number)
 
     def _numbered(self) -> int:
@@ -238,8 +238,8 @@ class _Timed(DatasetIterator[Any]):
         self.seconds = 0.0
 
     def __getattr__(self, name: str) -> Any:
-        if name == "position":
-            return self._parent.position  # type: ignore[attr-defined]
+        if name == "record_position":
+            return self._parent.record_position  # type: ignore[attr-defined]
         raise AttributeError(name)
 
     def __next__(self) -> Any:

@@ -179,10 +179,10 @@ class StageIterator(DatasetIterator[Any]):
         self._seek(state)
 
     @property
-    def position(self) -> int:
+    def record_position(self) -> int:
         """The position of the next record, where inline the steps that follow would see it too."""
         if not all(isinstance(node, Step) for node in self._stage.chain[1:]) or self._plain is not None:
-            raise AttributeError("position")
+            raise AttributeError("record_position")
         return position_of(self._stage, self.get_state())
 
     def start_prefetch(self) -> None:

@@ -1,0 +1,109 @@
+"""Bad arguments fail where they are given, with the argument, the value and what is allowed."""
+
+import pytest
+
+import grain
+from grain.experimental import DatasetOptions, FlatMapMapDataset, WithOptionsIterDataset
+from grain.transforms import DatasetSelectionMap
+
+M, I = grain.MapDataset, grain.IterDataset  # noqa: E741
+R = M.range(6)
+S = R.to_iter_dataset()
+
+
+class Far(DatasetSelectionMap):
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, index):
+        return 5, 0
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: R.batch(0), ValueError, "batch_size must be a positive integer, got 0"),
+        (lambda: S.batch(-1), ValueError, "batch_size must be a positive integer, got -1"),
+        (lambda: R.batch("2"), TypeError, "batch_size must be an integer, got '2'"),
+        (lambda: S.batch(None), TypeError, "batch_size must be an integer, got None"),
+        (lambda: R.batch(2, batch_fn=3), TypeError, "batch_fn must be a function"),
+        (lambda: R.filter(bool).batch(2), ValueError, "can not follow `MapDataset.filter`.*to_iter_dataset"),
+        (lambda: R.filter(bool).map(str).shuffle(seed=1).batch(2), ValueError, "can not follow"),
+        (lambda: M.mix([R, R.filter(bool)]).batch(2), ValueError, "can not follow"),
+        (lambda: R.map(3), TypeError, "transform must be a function or a transformation, got 3"),
+        (lambda: S.filter(None), TypeError, "transform must be a function"),
+        (lambda: R.random_map(lambda x, rng: x), ValueError, r"`random_map` needs a seed.*ds\.seed"),
+        (lambda: S.random_map(lambda x, rng: x), ValueError, "`random_map` needs a seed"),
+        (lambda: R.shuffle(), ValueError, "`shuffle` needs a seed"),
+        (lambda: R.shuffle(seed=-1), ValueError, r"seed must be between 0 and 2\*\*32 - 1, got -1"),
+        (lambda: R.shuffle(seed=2**32), ValueError, "seed must be between"),
+        (lambda: R.shuffle(seed="a"), TypeError, "seed must be an integer, got 'a'"),
+        (lambda: R.seed(-1), ValueError, "seed must be between"),
+        (lambda: S.seed(1.5), TypeError, "seed must be an integer, got 1.5"),
+        (lambda: R.repeat(0), ValueError, "num_epochs must be a positive integer or None, got 0"),
+        (lambda: R.repeat(-2), ValueError, "num_epochs must be a positive integer or None, got -2"),
+        (lambda: R.repeat().repeat(2), ValueError, "repeats without end already"),
+        (lambda: M.range(1, 5, 0), ValueError, "step must not be 0"),
+        (lambda: M.range("a"), TypeError, "stop must be an integer, got 'a'"),
+        (lambda: M.range(1.0, 3), TypeError, "start must be an integer, got 1.0"),
+        (lambda: R[::0], ValueError, "slice step cannot be zero"),
+        (lambda: R.slice(3), ValueError, "slice takes a slice or a sequence of indices, got int"),
+        (lambda: R.slice([1.5]), ValueError, "sequence of integers"),
+        (lambda: R.slice([[1]]), ValueError, "sequence of integers"),
+        (lambda: R.slice([0, 6]), IndexError, "indices must be between -6 and 5, got 0 to 6"),
+        (lambda: R.slice([-7]), IndexError, "indices must be between -6 and 5"),
+        (lambda: M.mix([]), ValueError, "datasets must hold at least one dataset, got none"),
+        (lambda: M.mix([R, S]), TypeError, "datasets must be MapDatasets, got IterDataset"),
+        (lambda: M.mix([R, R], weights=[1]), ValueError, "got 1 weights for 2 datasets"),
+        (lambda: M.mix([R, R], weights=[1, 0]), ValueError, "weights must be positive and finite"),
+        (lambda: M.mix([R, M.range(0)]), ValueError, "must not be empty, but number 1 is"),
+        (lambda: M.concatenate([]), ValueError, "at least one dataset"),
+        (lambda: M.concatenate([R, [1]]), TypeError, "got list"),
+        (lambda: M.select_from_datasets([R], Far())[0], IndexError, r"Far\[0\] names dataset 5, but there are 1"),
+        (lambda: I.mix([]), ValueError, "datasets must hold at least one dataset"),
+        (lambda: I.mix([S, 3]), TypeError, "datasets must be IterDatasets, got int"),
+        (lambda: I.mix({"a": S}, weights={"b": 1}), ValueError, r"weights must be a mapping with the keys.*\['a'\]"),
+        (lambda: I.mix({"a": S}, weights=[1]), ValueError, "weights must be a mapping"),
+        (lambda: I.mix([S], weights={"a": 1}), ValueError, "weights must be a sequence"),
+        (lambda: M.source(iter([1])), TypeError, "has no `__len__`.*list or a file"),
+        (lambda: M.source({"a": 1}), TypeError, "is a mapping"),
+        (lambda: M.source(3), TypeError, "a source must have `__len__` and `__getitem__`, but int"),
+        (lambda: M([3]), TypeError, "parents must be datasets, got int"),
+        (lambda: R.apply(lambda x: x), NotImplementedError, "cannot apply function.*Map, RandomMap"),
+        (lambda: R.apply(3), NotImplementedError, "cannot apply int"),
+        (lambda: R.to_iter_dataset(4), TypeError, "read_options must be a grain.ReadOptions, got 4"),
+        (lambda: S.mp_prefetch(2), TypeError, "options must be a grain.MultiprocessingOptions, got 2"),
+        (lambda: S.mp_prefetch(worker_init_fn=3), TypeError, "worker_init_fn must be a function"),
+        (lambda: grain.ReadOptions(num_threads=-1), ValueError, "num_threads must be an integer of at least 0, got -1"),
+        (lambda: grain.ReadOptions(prefetch_buffer_size="a"), TypeError, "prefetch_buffer_size must be an integer"),
+        (lambda: grain.MultiprocessingOptions(-1), ValueError, "num_workers must be an integer of at least 0, got -1"),
+        (lambda: grain.MultiprocessingOptions(1, 0), ValueError, "per_worker_buffer_size must be a positive integer"),
+        (lambda: grain.MultiprocessingOptions(1, worker_timeout=0), ValueError, "worker_timeout must be None or a pos"),
+        (lambda: DatasetOptions(filter_warn_threshold_ratio=2), ValueError, "must be None or between 0 and 1, got 2"),
+        (lambda: WithOptionsIterDataset(S, {}), TypeError, "options must be a grain.experimental.DatasetOptions"),
+        (lambda: FlatMapMapDataset(R, lambda x: [x]), TypeError, "transform must be a grain.transforms.FlatMap"),
+    ],
+)
+def test_a_bad_argument_is_named(call, error, message):
+    with pytest.raises(error, match=message) as caught:
+        call()
+    assert type(caught.value) is error
+
+
+@pytest.mark.parametrize("make", [lambda: R.map(str)[2:2][0], lambda: M.source([])[0], lambda: M.range(0).batch(2)[0]])
+def test_an_element_of_nothing_is_an_error(make):
+    with pytest.raises((IndexError, ZeroDivisionError)):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("call", "missing"),
+    [
+        (lambda: iter(type("Mine", (I,), {})()), "Mine must define `__iter__`"),
+        (lambda: len(type("Mine", (M,), {})()), "Mine must define `__len__`"),
+        (lambda: type("Mine", (M,), {"__len__": lambda self: 1})()[0], "Mine must define `__getitem__`"),
+    ],
+)
+def test_a_class_of_the_users_that_lacks_a_method_says_which(call, missing):
+    with pytest.raises(NotImplementedError, match=missing):
+        call()
