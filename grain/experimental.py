@@ -3,6 +3,7 @@
 from grain._src.api.apply import apply_transformations
 from grain._src.api.elastic import ElasticIterator, shard_batches
 from grain._src.api.experimental import FlatMapIterDataset, FlatMapMapDataset, WithOptionsIterDataset
+from grain._src.api.file_datasets import ParquetIterDataset, TFRecordIterDataset
 from grain._src.api.prefetching import (
     ThreadPrefetchDatasetIterator,
     ThreadPrefetchIterDataset,
@@ -25,7 +26,9 @@ __all__ = [
     "FlatMapMapDataset",
     "FlatMapTransform",
     "MapWithIndexTransform",
+    "ParquetIterDataset",
     "RngPool",
+    "TFRecordIterDataset",
     "ThreadPrefetchDatasetIterator",
     "ThreadPrefetchIterDataset",
     "WithOptionsIterDataset",

@@ -128,5 +128,7 @@ class ParquetIterator(DatasetIterator[dict[str, Any]]):
         group, row = field(state, "row_group", int), field(state, "index_within_row_group", int)
         counts = self._open().row_counts
         if not 0 <= group <= max(len(counts) - 1, 0) or not 0 <= row <= (counts[group] if counts else 0):
-            raise StateError(f"row {row} of row group {group} is not in {self._path!r}, whose groups have {counts} rows")
+            raise StateError(
+                f"row {row} of row group {group} is not in {self._path!r}, whose groups have {counts} rows"
+            )
         self._group, self._row, self._rows = group, row, None
