@@ -3,62 +3,62 @@
 from typing import Any
 
 from grain._src.engine.plan import Stage
-from grain._src.nodes.base import Node
 from grain._src.nodes.batch import StreamBatch
 from grain._src.nodes.flat_map import StreamFlatMap
 from grain._src.nodes.steps import StreamMapWithIndex, StreamRandomMap
 from grain._src.nodes.stream import field
 
 
-def position_of(stage: Stage, state: dict[str, Any]) -> int:
-    """Returns the position of the next record to read; says what is wrong with a state of another pipeline."""
-    for node in reversed(stage.chain):
-        match node:
-            case StreamRandomMap():
-                field(state, "index_for_rng", int)
-            case StreamMapWithIndex():
-                field(state, "counter", int)
-            case StreamFlatMap():
-                field(state, "next_index_in_buffer", int)
-            case _:
-                continue
-        state = field(state, "parent", dict)
-    return field(state, "next_index", int)  # type: ignore[no-any-return]
+class Positions:
+    """The states of one stage. They nest: each step that has a state of its own wraps that of what is above it."""
 
+    def __init__(self, stage: Stage) -> None:
+        # From the root down: (its key in the state, records of one input, whether a last batch that is not full counts).
+        self._layers: list[tuple[str, int, bool]] = []
+        unit, whole = 1, True
+        for node in stage.chain:
+            match node:
+                case StreamBatch():
+                    unit *= node.batch_size
+                    whole = whole and not node.drop_remainder
+                case StreamFlatMap():
+                    self._layers.append(("next_index_in_buffer", 0, whole))
+                case StreamMapWithIndex():
+                    self._layers.append(("counter", unit, whole))
+                case StreamRandomMap():
+                    self._layers.append(("index_for_rng", unit, whole))
 
-def initial_state(stage: Stage) -> dict[str, Any]:
-    """Returns the state before the first element."""
-    return _wrap(stage.chain, {"next_index": 0}, None, 0)
+    def of(self, state: dict[str, Any]) -> int:
+        """Returns the position of the next record to read; says what is wrong with a state of another pipeline."""
+        for key, _, _ in reversed(self._layers):
+            field(state, key, int)
+            state = field(state, "parent", dict)
+        return field(state, "next_index", int)  # type: ignore[no-any-return]
 
+    def initial(self) -> dict[str, Any]:
+        """Returns the state before the first element."""
+        state: dict[str, Any] = {"next_index": 0}
+        for key, _, _ in self._layers:
+            state = {"parent": state, key: 0}
+        return state
 
-def moved(stage: Stage, state: dict[str, Any], position: int) -> dict[str, Any]:
-    """Returns the state at `position`, between two outputs, of a run that was in `state` before."""
-    return _wrap(stage.chain, {"next_index": position}, state, position - position_of(stage, state))
-
-
-def _wrap(chain: tuple[Node, ...], inner: dict[str, Any], old: dict[str, Any] | None, delta: int) -> dict[str, Any]:
-    """Builds the state from the root down; `old` gives the numbers that steps had `delta` records before."""
-    layers: list[dict[str, Any]] = []
-    for node in reversed(chain):
-        if isinstance(node, StreamRandomMap | StreamMapWithIndex | StreamFlatMap) and old is not None:
-            layers.append(old)
-            old = old["parent"]
-    unit, whole = 1, True
-    position = inner["next_index"]
-    for node in chain:
-        match node:
-            case StreamBatch():
-                unit *= node.batch_size
-                whole = whole and not node.drop_remainder
-            case StreamFlatMap():
-                if layers:
-                    layers.pop()
-                inner = {"parent": inner, "next_index_in_buffer": 0}
-            case StreamRandomMap() | StreamMapWithIndex():
-                key = "index_for_rng" if isinstance(node, StreamRandomMap) else "counter"
-                before = layers.pop()[key] if layers else 0
-                # A last batch that is not full counts, unless it is dropped.
-                count = -(-delta // unit) if whole else delta // unit
-                by_position = unit == 1 and isinstance(node, StreamRandomMap)
-                inner = {"parent": inner, key: position if by_position else before + count}
-    return inner
+    def moved(self, state: dict[str, Any], position: int) -> dict[str, Any]:
+        """Returns the state at `position`, between two outputs, of a run that was in `state` before."""
+        if not self._layers:
+            return {"next_index": position}
+        numbers = []
+        for key, _, _ in reversed(self._layers):
+            numbers.append(state[key])
+            state = state["parent"]
+        passed = position - state["next_index"]
+        moved: dict[str, Any] = {"next_index": position}
+        for key, unit, whole in self._layers:
+            number = numbers.pop()
+            if not unit:
+                number = 0
+            elif unit == 1 and key == "index_for_rng":
+                number = position  # before any batch a record's generator is that of its position
+            else:
+                number += -(-passed // unit) if whole else passed // unit
+            moved = {"parent": moved, key: number}
+        return moved

@@ -6,7 +6,7 @@ from operator import length_hint
 from typing import Any
 
 from grain._src.engine.plan import Stage
-from grain._src.engine.positions import initial_state, moved, position_of
+from grain._src.engine.positions import Positions
 from grain._src.engine.processes.pool import Pool
 from grain._src.engine.processes.task import Reply, Task
 from grain._src.errors import StateError, WorkerDied
@@ -29,6 +29,7 @@ class StageIterator(DatasetIterator[Any]):
     def __init__(self, stage: Stage, pool: Pool) -> None:
         super().__init__()
         self._stage = stage
+        self._positions = Positions(stage)
         self._pool = pool
         self._number = pool.add_stage(stage)
         self._length = stage.root.parent.length
@@ -36,7 +37,7 @@ class StageIterator(DatasetIterator[Any]):
         self._size = 1  # outputs of a block
         self._task_bytes = 0
         self._plain: DatasetIterator[Any] | None = None  # what runs instead once a hole has turned up
-        self._seek(initial_state(stage))
+        self._seek(self._positions.initial())
 
     def _seek(self, state: dict[str, Any]) -> None:
         """Goes to a state: forgets what was computed ahead."""
@@ -82,12 +83,11 @@ class StageIterator(DatasetIterator[Any]):
         here = self.get_state()
         self._fill()
         if not self._tasks:
-            self._show([], moved(self._stage, here, max(self._length, position_of(self._stage, here))), None)
+            self._show([], self._positions.moved(here, max(self._length, self._positions.of(here))), None)
             raise StopIteration
-        if self._tasks[0].reply is None:
-            self._pool.poll()
-            self._fill()
         task = self._tasks[0]
+        if task.reply is not None:
+            self._pool.poll()  # those who have finished get more to do, though nobody waits for them
         while task.reply is None:
             self._pool.wait_some()
             self._fill()
@@ -114,7 +114,7 @@ class StageIterator(DatasetIterator[Any]):
 
     def _blame(self, error: BaseException, task: Task) -> None:
         """Names the elements that a worker could not compute or send."""
-        start = position_of(self._stage, task.request[0])
+        start = self._positions.of(task.request[0])
         if isinstance(error, WorkerDied):
             annotate(error, self._stage.root.parent, start)
             error.add_note(f"grain: the elements are those made of positions {start} to {task.request[1] - 1}")
@@ -140,13 +140,13 @@ class StageIterator(DatasetIterator[Any]):
         """Asks for blocks as far ahead as the window allows."""
         while len(self._tasks) < self._window():
             state = self._next_state
-            start = position_of(self._stage, state)
+            start = self._positions.of(state)
             if start >= self._length:
                 return
             stop = min(start + self._size * self._stage.unit, self._length)
             task = Task(self._number, (state, stop), self._size)
             self._tasks.append(task)
-            self._next_state = moved(self._stage, state, stop)
+            self._next_state = self._positions.moved(state, stop)
             self._pool.submit(task)
 
     def _run_plainly(self, state: dict[str, Any]) -> None:
@@ -167,14 +167,14 @@ class StageIterator(DatasetIterator[Any]):
         if not seen:
             return self._state
         if self._marks is None:
-            start = position_of(self._stage, self._state)
-            return moved(self._stage, self._state, min(start + seen * self._stage.unit, self._length))
+            start = self._positions.of(self._state)
+            return self._positions.moved(self._state, min(start + seen * self._stage.unit, self._length))
         mark = self._marks[seen - 1]
-        return mark if self._stage.grouped else moved(self._stage, self._state, int(mark))
+        return mark if self._stage.grouped else self._positions.moved(self._state, int(mark))
 
     def set_state(self, state: dict[str, Any]) -> None:
-        if position_of(self._stage, state) < 0:
-            raise StateError(f"'next_index' in the state must be at least 0, got {position_of(self._stage, state)}")
+        if self._positions.of(state) < 0:
+            raise StateError(f"'next_index' in the state must be at least 0, got {self._positions.of(state)}")
         self._plain = None
         self._seek(state)
 
@@ -183,7 +183,7 @@ class StageIterator(DatasetIterator[Any]):
         """The position of the next record, where inline the steps that follow would see it too."""
         if not all(isinstance(node, Step) for node in self._stage.chain[1:]) or self._plain is not None:
             raise AttributeError("record_position")
-        return position_of(self._stage, self.get_state())
+        return self._positions.of(self.get_state())
 
     def start_prefetch(self) -> None:
         self._fill()
