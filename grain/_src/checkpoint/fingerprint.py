@@ -2,14 +2,14 @@
 
 What does not change elements is left out: read options, worker processes, buffers. A fingerprint is JSON: a list of
 steps from the source down, each `{"step": text}`, with `"code"` where it calls a user's function, and with
-`"branches"` where it has more than one parent.
+`"branches"` where it has more than one parent: the fingerprints of all, or a digest of them if they are many.
 """
 
 import dataclasses
 from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 
-from grain._src.checkpoint.functions import code_of, describe
+from grain._src.checkpoint.functions import code_of, describe, describe_source, digest
 from grain._src.nodes.base import Node
 from grain._src.nodes.custom import CustomMap, CustomStream
 from grain._src.nodes.mix import StreamMix
@@ -18,6 +18,8 @@ from grain._src.options import DatasetOptions, MultiprocessingOptions, ReadOptio
 
 Step: TypeAlias = dict[str, Any]
 Fingerprint: TypeAlias = list[Step]
+
+_MOST_BRANCHES = 16
 
 _OPTIONS = (ReadOptions, MultiprocessingOptions, DatasetOptions)
 
@@ -36,7 +38,7 @@ def fingerprint(node: Node) -> Fingerprint:
     elif isinstance(node, StreamMix) and node.keys is not None:
         branches = {key: fingerprint(parent) for key, parent in zip(node.keys, node.parents, strict=True)}
     elif node.parents:
-        branches = [fingerprint(parent) for parent in node.parents]
+        branches = _digested([fingerprint(parent) for parent in node.parents])
     if node.transparent and not getattr(node, "allow_nones", False):
         return above
     step: Step = {"step": _describe_step(node)}
@@ -48,9 +50,20 @@ def fingerprint(node: Node) -> Fingerprint:
     return [*above, step]
 
 
+def _digested(branches: list[Fingerprint]) -> list[Fingerprint] | str:
+    if len(branches) <= _MOST_BRANCHES:
+        return branches
+    return f"{len(branches)} components #{digest(*(_essence(branch).encode() for branch in branches))}"
+
+
+def _essence(branch: Fingerprint) -> str:
+    """A fingerprint without the digests of code, which another Python makes differently."""
+    return "\n".join(f"{step['step']} {step.get('branches', '')}" for step in branch)
+
+
 def _describe_step(node: Node) -> str:
     if isinstance(node, Source):
-        return f"source({_describe_source(node.source)}, {node.length} records)"
+        return f"source({describe_source(node.source)}, {node.length} records)"
     if isinstance(node, CustomMap | CustomStream):
         return describe(node.dataset)
     if isinstance(node, StreamMix) and node.keys is not None:
@@ -61,7 +74,7 @@ def _describe_step(node: Node) -> str:
         if not _is_parameter(field, value):
             continue
         text = describe(value)
-        if text != describe(field.default):
+        if field.default is dataclasses.MISSING or text != describe(field.default):
             given.append(text if callable(value) else f"{field.name}={text}")
     return f"{node.name}({', '.join(given)})"
 
@@ -70,12 +83,6 @@ def _is_parameter(field: "dataclasses.Field[Any]", value: Any) -> bool:
     if not field.init or field.metadata.get("tuning") or isinstance(value, (Node, *_OPTIONS)):
         return False
     return not (isinstance(value, tuple) and any(isinstance(part, Node) for part in value))
-
-
-def _describe_source(source: Any) -> str:
-    kind = type(source)
-    shown = repr(source) if kind.__module__.startswith("grain.") else ""
-    return describe(source) if not shown or " at 0x" in shown else shown
 
 
 def changes(saved: Fingerprint, current: Fingerprint, place: str = "") -> list[str]:
@@ -110,8 +117,8 @@ def _inner_changes(old: Step, new: Step, place: str) -> list[str]:
         else:
             for number, (left, right) in enumerate(zip(before, after, strict=True)):
                 said += changes(left, right, f"{place} in component {number}")
-    elif before is not None or after is not None:
-        said.append(f"the components of {old['step']} were named differently{place}")
+    elif before != after:
+        said.append(f"the components of {old['step']} changed{place}")
     return sorted(said)
 
 

@@ -6,6 +6,7 @@ import enum
 import functools
 import hashlib
 import inspect
+import os
 import sys
 from collections.abc import Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
@@ -14,10 +15,11 @@ from typing import Any
 import numpy as np
 
 _MOST_CHARACTERS = 200
-_MOST_ITEMS = 1000
+_MOST_ITEMS = 100
+_MOST_PLAIN_ITEMS = 10_000
 _MOST_BYTES = 1 << 20
 _DEPTH = 4
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), range, slice)
 
 
 def describe(value: Any) -> str:
@@ -26,10 +28,27 @@ def describe(value: Any) -> str:
     >>> describe({"rate": 0.5, "sizes": (1, 2)}), describe(len), describe(functools.partial(max, 3))
     ("{'rate': 0.5, 'sizes': (1, 2)}", 'len', 'partial(max, 3)')
     """
-    text = _text(value, _DEPTH)
+    return shorten(_text(value, _DEPTH))
+
+
+def shorten(text: str) -> str:
+    """Returns a long text cut, with a digest of the whole."""
     if len(text) <= _MOST_CHARACTERS:
         return text
-    return f"{text[: _MOST_CHARACTERS - 20]}… #{_digest(text.encode())}"
+    return f"{text[: _MOST_CHARACTERS - 20]}… #{digest(text.encode())}"
+
+
+def describe_source(source: Any) -> str:
+    """Returns which data a source reads, as far as that is known without reading it."""
+    kind = type(source)
+    if isinstance(source, np.ndarray):
+        return f"{kind.__name__} {source.dtype}{list(source.shape)}"
+    if isinstance(source, range):
+        return repr(source)
+    if kind.__module__.startswith("grain.") and " at 0x" not in (shown := repr(source)):
+        return shorten(shown)
+    known = {name: part for name, part in _parameters(source).items() if isinstance(part, (*_PLAIN, os.PathLike))}
+    return shorten(f"{kind.__qualname__.replace('<locals>.', '')}{_arguments(known, _DEPTH) if known else ''}")
 
 
 def code_of(function: Any) -> str | None:
@@ -40,10 +59,11 @@ def code_of(function: Any) -> str | None:
     parts = list(_codes(function, _DEPTH))
     if not parts:
         return None
-    return f"{sys.version_info.major}.{sys.version_info.minor}:{_digest(*parts)}"
+    return f"{sys.version_info.major}.{sys.version_info.minor}:{digest(*parts)}"
 
 
-def _digest(*parts: bytes) -> str:
+def digest(*parts: bytes) -> str:
+    """Returns a few characters that tell contents apart."""
     return hashlib.blake2b(b"\0".join(parts), digest_size=4).hexdigest()
 
 
@@ -54,6 +74,8 @@ def _text(value: Any, depth: int) -> str:
         return repr(value.item())
     if isinstance(value, _PLAIN):
         return repr(value)
+    if isinstance(value, os.PathLike):
+        return repr(os.fspath(value))
     if isinstance(value, type):
         return value.__qualname__.replace("<locals>.", "")
     if isinstance(value, ModuleType):
@@ -66,33 +88,40 @@ def _text(value: Any, depth: int) -> str:
         return _array(value)
     if callable(value):
         return _function(value, depth)
-    return _container(value, depth - 1) or _instance(value, depth)
+    return _container(value, depth - 2) or _instance(value, depth)
 
 
 def _array(array: "np.ndarray[Any, Any]") -> str:
     known = array.nbytes <= _MOST_BYTES and not array.dtype.hasobject
-    digest = f", #{_digest(np.ascontiguousarray(array).tobytes())}" if known else ""
-    return f"array({array.dtype}{list(array.shape)}{digest})"
+    contents = f", #{digest(np.ascontiguousarray(array).tobytes())}" if known else ""
+    return f"array({array.dtype}{list(array.shape)}{contents})"
 
 
 def _container(value: Any, depth: int) -> str | None:
     kind = type(value)
     if kind not in (list, tuple, set, frozenset, dict):
         return None
+    flat = kind in (list, tuple) and len(value) <= _MOST_PLAIN_ITEMS and all(isinstance(item, _PLAIN) for item in value)
+    if flat:
+        return repr(value)
     if len(value) > _MOST_ITEMS:
         return f"{kind.__name__} of {len(value)}"
     if kind is dict:
         return f"{{{', '.join(f'{_text(k, depth)}: {_text(v, depth)}' for k, v in value.items())}}}"
+    items = [_text(item, depth) for item in value]
     if kind is list:
-        return f"[{', '.join(_text(item, depth) for item in value)}]"
+        return f"[{', '.join(items)}]"
     if kind is tuple:
-        return f"({', '.join(_text(item, depth) for item in value)}{',' if len(value) == 1 else ''})"
-    return f"{{{', '.join(sorted(_text(item, depth) for item in value))}}}"  # the order of a set differs between runs
+        return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+    return f"{{{', '.join(sorted(items))}}}"  # the order of a set differs between runs
 
 
 def _instance(value: Any, depth: int) -> str:
-    parameters = ", ".join(f"{name}={_text(part, depth - 1)}" for name, part in _parameters(value).items())
-    return f"{type(value).__qualname__.replace('<locals>.', '')}({parameters})"
+    return f"{type(value).__qualname__.replace('<locals>.', '')}{_arguments(_parameters(value), depth - 1)}"
+
+
+def _arguments(parameters: dict[str, Any], depth: int) -> str:
+    return f"({', '.join(f'{name}={_text(part, depth)}' for name, part in parameters.items())})"
 
 
 def _parameters(value: Any) -> dict[str, Any]:
@@ -104,11 +133,11 @@ def _parameters(value: Any) -> dict[str, Any]:
         return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value) if field.init}
     if isinstance(fields := getattr(value, "_fields", None), tuple) and isinstance(value, tuple):
         return dict(zip(fields, value, strict=True))
-    try:
-        names = list(inspect.signature(type(value).__init__).parameters)[1:]
-        held = vars(value)
-    except (TypeError, ValueError):
+    make, held = inspect.unwrap(type(value).__init__), getattr(value, "__dict__", {})
+    if not isinstance(make, FunctionType):
         return {}
+    code = make.__code__
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     found = {}
     for name in names:
         for attribute in (name, f"_{name}"):
