@@ -99,8 +99,9 @@ def _details(workloads: Mapping[str, Any]) -> Iterator[str]:
         yield "|---|---|--:|--:|"
         for row, measured in entry["rows"].items():
             for who, numbers in measured["contestants"].items():
+                cells = " | "
                 if "best" in numbers:
                     cells = f"{quantity(numbers['best'])} {measured['unit']} | {numbers['spread']:.0%}"
-                else:
-                    cells = f"failed: {numbers['failed']} | "
+                if "failed" in numbers:
+                    cells = f"failed: {numbers['failed']} {cells}"
                 yield f"| {row} | {who} | {cells} |"

@@ -20,8 +20,9 @@ _DEADLINE = 90.0
 class Bench:
     """The processes of all contestants, and what they measured."""
 
-    def __init__(self, repetitions: int, seconds: float) -> None:
-        self._repetitions, self._seconds = repetitions, seconds
+    def __init__(self, repetitions: int, seconds: float, budget: float = float("inf")) -> None:
+        """budget: the seconds that a run should take; on a busy machine later repetitions are left out for it."""
+        self._repetitions, self._seconds, self._budget = repetitions, seconds, budget
         self._processes = {name: Process(contestant) for name, contestant in CONTESTANTS.items()}
         self._not_installed: dict[str, str] = {}
         self._begun = time.perf_counter()
@@ -47,18 +48,27 @@ class Bench:
             entry["rows"][row["row"]] = {
                 "unit": row["unit"],
                 "more": row["more"],
-                "contestants": self._measure(row),
+                "contestants": self._measure(row, self._share(len(rows) - number + 1)),
             }
         return results
 
-    def _measure(self, row: dict[str, Any]) -> dict[str, Any]:
-        turns = [
-            (name, setting)
-            for name in row["contestants"]
-            for setting in settings(name, row["workers"], row["defaults"])
-        ]
+    def _share(self, rows_left: int) -> float:
+        """When the next row has to be done; it may use twice its share, since rows differ."""
+        left = self._budget - (time.perf_counter() - self._begun)
+        return time.perf_counter() + 2 * left / (rows_left + 1)
+
+    def _measure(self, row: dict[str, Any], end: float) -> dict[str, Any]:
+        turns = []
+        for name in row["contestants"]:
+            # How torch collates is a matter of rates only.
+            defaults = row["defaults"] or (name == "torch" and not row["more"])
+            turns += [(name, setting) for setting in settings(name, row["workers"], defaults)]
         found: dict[str, Any] = {label(*turn): {"values": []} for turn in turns}
+        took = 0.0
         for _ in range(self._repetitions):
+            begun = time.perf_counter()
+            if took and begun + took > end:
+                break
             for name, setting in turns:
                 entry = found[label(name, setting)]
                 if "failed" not in entry:
@@ -66,6 +76,7 @@ class Bench:
                         entry["values"].append(self._once(row, name, setting))
                     except Failed as failure:
                         entry["failed"] = str(failure)
+            took = time.perf_counter() - begun
         for who, entry in found.items():
             values = entry["values"]
             if values:
