@@ -3,10 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, Self, TypeVar
 
+from grain._src.engine.places import places
 from grain._src.nodes.base import Node
 
 T = TypeVar("T", covariant=True)
 R = TypeVar("R")
+
+_COLUMN = 60  # where the places of long steps begin
 
 
 class Dataset(Generic[T]):
@@ -63,13 +66,39 @@ class Dataset(Generic[T]):
     def __repr__(self) -> str:
         return "\n".join(draw(self._node))
 
+    def __str__(self) -> str:
+        return show(self._node)
+
+
+def show(node: Node) -> str:
+    """Returns the pipeline as text, with who computes each step when it is iterated.
+
+    >>> import grain
+    >>> ds = grain.MapDataset.range(8).shuffle(seed=1).to_iter_dataset().filter(bool).batch(2)
+    >>> print(ds.mp_prefetch(grain.MultiprocessingOptions(num_workers=2)))
+    range(0, 8, 1)           2 worker processes
+    shuffle(seed=1)          2 worker processes
+    to_iter_dataset()        2 worker processes
+    filter(function=bool)    2 worker processes
+    batch(batch_size=2)      this thread, in order
+    mp_prefetch(num_workers=2)
+    """
+    where = places(node)
+    lines = [(text, where.get(id(step), "")) for text, step in _draw(node)]
+    width = min(_COLUMN, max((len(text) for text, place in lines if place), default=0))
+    return "\n".join(f"{text:<{width}}    {place}" if place else text for text, place in lines)
+
 
 def draw(node: Node) -> list[str]:
     """Returns the pipeline as text: a step a line from the source down, branches indented."""
-    lines: list[str] = []
+    return [text for text, _ in _draw(node)]
+
+
+def _draw(node: Node) -> list[tuple[str, Node]]:
+    lines: list[tuple[str, Node]] = []
     if len(node.parents) == 1:
-        lines = draw(node.parents[0])
+        lines = _draw(node.parents[0])
     for parent in node.parents if len(node.parents) > 1 else ():
-        branch = draw(parent)
-        lines += [f"┌ {branch[0]}", *(f"│ {line}" for line in branch[1:])]
-    return [*lines, node.describe()]
+        (first, step), *rest = _draw(parent)
+        lines += [(f"┌ {first}", step), *((f"│ {text}", step) for text, step in rest)]
+    return [*lines, (node.describe(), node)]

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Iterator, Sequence
 from typing import Any, Self, cast
 
 from grain._src import arguments, samplers
-from grain._src.api.dataset import draw
+from grain._src.api.dataset import draw, show
 from grain._src.api.loader_pipeline import build, check_operation
 from grain._src.api.loader_state import StateFormat
 from grain._src.api.map_dataset import MapDataset
@@ -102,6 +102,9 @@ class DataLoader:
 
     def __repr__(self) -> str:
         return "\n".join(draw(self._node))
+
+    def __str__(self) -> str:
+        return show(self._node)
 
 
 class DataLoaderIterator(Iterator[Any]):

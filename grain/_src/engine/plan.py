@@ -6,15 +6,13 @@ ordered step, or the like, and pulls from it.
 """
 
 import dataclasses
-from typing import Any
 
 from grain._src.nodes import steps
 from grain._src.nodes.base import Node
 from grain._src.nodes.batch import StreamBatch
 from grain._src.nodes.flat_map import StreamFlatMap
-from grain._src.nodes.prefetch import ProcessPrefetch, ThreadPrefetch
 from grain._src.nodes.stream import StreamNode
-from grain._src.nodes.to_iter import ToIter, WithOptions
+from grain._src.nodes.to_iter import ToIter
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,42 +119,3 @@ def stage_of(node: Node) -> Stage | None:
         case steps.StreamFilter():
             return dataclasses.replace(stage, thinned=True)
     return stage
-
-
-def explain(node: Node, workers: int = 0, indent: str = "") -> list[str]:
-    """Returns, a line each, what runs where when `node` is iterated."""
-    if isinstance(node, ProcessPrefetch):
-        return explain(node.parent, node.options.num_workers or workers, indent)
-    if isinstance(node, ThreadPrefetch):
-        return [*explain(node.parent, workers, indent), f"{indent}ahead, by a thread: {node.describe()}"]
-    if isinstance(node, WithOptions):
-        return explain(node.parent, workers, indent)
-    stage = stage_of(node)
-    if stage is not None and workers:
-        names = " → ".join(_names(stage))
-        blocks = f"blocks of {stage.unit} records and more" if stage.unit > 1 else "blocks that grow from 1 element"
-        return [f"{indent}in {workers} worker processes, {blocks}: {names}"]
-    if isinstance(node, ToIter):
-        options = node.read_options
-        where = f"up to {options.num_threads} threads" if options.num_threads else "this thread"
-        return [f"{indent}in {where}: {' → '.join(_names(Stage((node,))))}"]
-    if workers and remote_of(node) is not None:
-        return [f"{indent}in one worker process: {node.describe()}"]
-    if workers and isinstance(node, steps.Step):
-        above, spreads = spreads_of(node)
-        names = " → ".join(step.describe() for spread in spreads for step in spread.steps)
-        return [
-            *explain(above, workers, indent),
-            f"{indent}in {workers} worker processes if it pays, else here: {names}",
-        ]
-    lines = []
-    for parent in node.parents:
-        lines += explain(parent, workers, indent + ("  " if len(node.parents) > 1 else ""))
-    return [*lines, f"{indent}in this thread, in order: {node.describe()}"]
-
-
-def _names(stage: Stage) -> list[str]:
-    above: list[Any] = [stage.root.parent]
-    while len(above[-1].parents) == 1:
-        above.append(above[-1].parents[0])
-    return [node.describe() for node in (*reversed(above), *stage.chain[1:])]

@@ -26,6 +26,9 @@ class ProcessPrefetch(Node):
     def functions(self) -> tuple[Callable[..., Any], ...]:
         return ()
 
+    def describe(self) -> str:
+        return f"{self.name}(num_workers={self.options.num_workers})"
+
 
 @dataclasses.dataclass(frozen=True)
 class ThreadPrefetch(Node):

@@ -32,7 +32,7 @@ class Source(MapNode):
     def describe(self) -> str:
         kind = type(self.source)
         shown = repr(self.source) if kind.__module__.startswith("grain.") else kind.__name__
-        return f"source({shown if len(shown) <= 80 else kind.__name__}, {self.length} records)"
+        return f"source({shown if len(shown) <= 60 else kind.__name__}, {self.length} records)"
 
     @cached_property
     def length(self) -> int:

@@ -23,6 +23,10 @@ class ToIter(Node):
     def parents(self) -> tuple[Node, ...]:
         return (self.parent,)
 
+    def describe(self) -> str:
+        shown = [] if self.read_options == ReadOptions() else [f"read_options={self.read_options!r}"]
+        return f"{self.name}({', '.join([*shown, *(['allow_nones=True'] if self.allow_nones else [])])})"
+
 
 @dataclasses.dataclass(frozen=True)
 class WithOptions(StreamNode):
