@@ -1,0 +1,1 @@
+"""The demonstration: train on digits, be killed, resume, and show that nothing changed."""
