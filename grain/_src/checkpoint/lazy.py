@@ -8,9 +8,6 @@ ORBAX_NAMES = {
     "CheckpointRestore": "CheckpointRestore",
     "CheckpointSave": "CheckpointSave",
     "OrbaxCheckpointHandler": "CheckpointHandler",
-    "PyGrainCheckpointHandler": "CheckpointHandler",
-    "PyGrainCheckpointRestore": "CheckpointRestore",
-    "PyGrainCheckpointSave": "CheckpointSave",
 }
 
 
