@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from grain import sources
-from grain._src.sources import array_record
+from grain._src.sources import array_record, files
 
 
 @dataclasses.dataclass
@@ -176,7 +176,7 @@ def test_slow_storage_gives_the_same_records(ten: str, monkeypatch: pytest.Monke
 
 
 def test_more_files_than_may_be_open_are_read_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(array_record, "_MAX_OPEN_FILES", 4)
+    monkeypatch.setattr(files, "open_limit", lambda: 4)
     paths = sources.write_array_record(tmp_path / "many.arrayrecord", [b"%d" % n for n in range(60)], shards=30)
     source = sources.ArrayRecordDataSource(paths)
     order = np.random.default_rng(0).permutation(60).tolist()

@@ -54,3 +54,10 @@ def test_files_take_their_places_together_or_not_at_all(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
     write(fail=False)
     assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+
+
+def test_many_names_are_described_briefly_and_apart() -> None:
+    assert files.describe(["a", "b"]) == "['a', 'b']"
+    names = [f"file-{number}" for number in range(1000)]
+    assert len(files.describe(names)) < 80
+    assert files.describe(names) != files.describe(names[:1] + names[1:][::-1])

@@ -17,7 +17,6 @@ from grain._src.sources.bounded_cache import BoundedCache
 from grain._src.sources.optional import require
 from grain._src.sources.shards import Shards
 
-_MAX_OPEN_FILES = 256
 _OPENING_THREADS = 16
 # Reading one record at a time costs 3-4 µs, a native list read about 100 µs and then 2-3 µs a record: they meet here.
 _LIST_READ_FROM = 512
@@ -106,11 +105,13 @@ class _OpenFile:
 
 
 class ArrayRecordDataSource(DataSource[bytes]):
-    """The records of ArrayRecord files, as bytes.
+    """The records of ArrayRecord files, as bytes; `write_array_record` writes such files.
 
-    >>> source = ArrayRecordDataSource(write_array_record("/tmp/doc.arrayrecord", [b"a", b"b"]))  # doctest: +SKIP
-    >>> source[1]  # doctest: +SKIP
-    b'b'
+    >>> import tempfile, grain
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = grain.sources.write_array_record(f"{folder}/train.arrayrecord", [b"a", b"b", b"c"], shards=2)
+    ...     ArrayRecordDataSource(f"{folder}/train-*.arrayrecord")[2]
+    b'c'
 
     Args:
       paths: a path, a pattern ("train-*.arrayrecord"), a file instruction (an object with filename, skip, take and
@@ -126,7 +127,7 @@ class ArrayRecordDataSource(DataSource[bytes]):
         self._parts = _parts(paths)
         options = {**_RANDOM_ACCESS_OPTIONS, **(reader_options or {})}
         self._options = ",".join(f"{name}:{value}" for name, value in options.items())
-        self._open = BoundedCache(self._open_file, _MAX_OPEN_FILES)
+        self._open = BoundedCache(self._open_file, files.open_limit())
         self._shards: Shards | None = None
         self._lock = threading.Lock()
 
@@ -155,7 +156,7 @@ class ArrayRecordDataSource(DataSource[bytes]):
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._open = BoundedCache(self._open_file, _MAX_OPEN_FILES)
+        self._open = BoundedCache(self._open_file, files.open_limit())
 
     def _open_file(self, shard: int) -> _OpenFile:
         path, skip, take, _ = self._parts[shard]

@@ -6,6 +6,7 @@ storage needs no change outside this file.
 
 import contextlib
 import glob
+import hashlib
 import io
 import mmap
 import os
@@ -25,6 +26,16 @@ class Stamp(NamedTuple):
 
     size: int
     mtime_ns: int
+
+
+def open_limit() -> int:
+    """Returns how many files one source may keep open: a part of what the process may, so that there can be several."""
+    try:
+        import resource  # not on Windows
+    except ImportError:
+        return 128
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 4096 if soft == resource.RLIM_INFINITY else max(16, min(soft // 4, 4096))
 
 
 def expand(paths: Paths) -> list[str]:
@@ -48,6 +59,14 @@ def expand_one(path: PathLike) -> list[str]:
             return matches
         raise FileNotFoundError(f"no file matches {name!r}")
     raise FileNotFoundError(f"no such file: {name!r}")
+
+
+def describe(paths: Sequence[str]) -> str:
+    """Returns the names as short text that tells any two lists apart, for the `repr` of a source."""
+    if len(paths) <= 3:
+        return repr(list(paths))
+    digest = hashlib.sha1("\0".join(paths).encode()).hexdigest()[:16]
+    return f"[{paths[0]!r}, and {len(paths) - 1} more with hash {digest}]"
 
 
 def local(path: PathLike) -> str:

@@ -14,7 +14,6 @@ from grain._src.sources.base import DataSource, IndexArray
 from grain._src.sources.bounded_cache import BoundedCache
 from grain._src.sources.shards import Shards
 
-_MAX_OPEN_FILES = 256
 _SCAN_BYTES = 1 << 24
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLANKS = b" \t\r\n"
@@ -35,7 +34,7 @@ class JsonLinesDataSource(DataSource[Any]):
     def __init__(self, paths: files.Paths, *, cache_dir: files.PathLike | None = None) -> None:
         self._paths = files.expand(paths)
         self._cache_dir = cache_dir
-        self._open = BoundedCache(files.map_file, _MAX_OPEN_FILES)
+        self._open = BoundedCache(files.map_file, files.open_limit())
         self._index: tuple[Shards, list[IndexArray]] | None = None
         self._lock = threading.Lock()
 
@@ -48,7 +47,7 @@ class JsonLinesDataSource(DataSource[Any]):
         return self._layout()[0].total
 
     def __repr__(self) -> str:
-        return f"JsonLinesDataSource(paths={self._paths!r})"
+        return f"JsonLinesDataSource(paths={files.describe(self._paths)})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}

@@ -19,7 +19,6 @@ from grain._src.sources.base import DataSource, IndexArray
 from grain._src.sources.bounded_cache import BoundedCache
 from grain._src.sources.shards import Shards
 
-_MAX_OPEN_FILES = 256
 _ZIP_MAGIC = b"PK"
 # What NumPy and zipfile raise for files that are not what they seem.
 _DAMAGE = (
@@ -126,7 +125,7 @@ class TokenDataSource(DataSource[npt.NDArray[Any]]):
         self._dtype = None if dtype is None else np.dtype(dtype)
         if self._dtype is not None and self._dtype.kind not in "iu":
             raise ValueError(f"dtype must be an integer type, got {self._dtype}")
-        self._open = BoundedCache(self._map_tokens, _MAX_OPEN_FILES)
+        self._open = BoundedCache(self._map_tokens, files.open_limit())
         self._shards: Shards | None = None
 
     def __len__(self) -> int:
@@ -134,7 +133,7 @@ class TokenDataSource(DataSource[npt.NDArray[Any]]):
 
     def __repr__(self) -> str:
         dtype = None if self._dtype is None else self._dtype.name
-        return f"TokenDataSource(paths={self._paths!r}, window={self._window}, stride={self._stride}, dtype={dtype})"
+        return f"TokenDataSource(paths={files.describe(self._paths)}, window={self._window}, stride={self._stride}, dtype={dtype})"
 
     def _map_tokens(self, path: str) -> npt.NDArray[Any]:
         if os.path.splitext(path)[1] == ".npy":

@@ -20,8 +20,6 @@ from grain._src.sources.shards import Shards
 Row: TypeAlias = dict[str, Any]
 Columns: TypeAlias = dict[str, npt.NDArray[Any]]
 
-_MAX_OPEN_FILES = 64
-
 
 class ParquetReader:
     """One Parquet file; a position is (row group, row within it).
@@ -125,7 +123,7 @@ class ParquetDataSource(DataSource[Row]):
         if columns is not None and not columns:
             raise ValueError("columns must name at least one column, got none")
         self._columns = None if columns is None else list(columns)
-        self._open = BoundedCache(self._open_file, _MAX_OPEN_FILES)
+        self._open = BoundedCache(self._open_file, files.open_limit())
         self._groups = BoundedCache(self._load_group, positive("cache_bytes", cache_bytes), _weigh)
         self._layout_cache: tuple[Shards, list[tuple[int, int]]] | None = None
         self._lock = threading.Lock()
@@ -140,7 +138,7 @@ class ParquetDataSource(DataSource[Row]):
 
     def __repr__(self) -> str:
         columns = "" if self._columns is None else f", columns={self._columns!r}"
-        return f"ParquetDataSource(paths={self._paths!r}{columns})"
+        return f"ParquetDataSource(paths={files.describe(self._paths)}{columns})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}

@@ -19,7 +19,6 @@ _FOOTER = struct.Struct("<I")
 FRAME = _HEADER.size + _FOOTER.size
 _BLOCK_BYTES = 1 << 18
 _KNOWN_LENGTHS = 4096
-_MAX_OPEN_FILES = 256
 
 
 class TFRecordReader:
@@ -122,7 +121,7 @@ class TFRecordDataSource(DataSource[bytes]):
         self._paths = files.expand(paths)
         self._verify = verify
         self._cache_dir = cache_dir
-        self._open = BoundedCache(self._open_file, _MAX_OPEN_FILES)
+        self._open = BoundedCache(self._open_file, files.open_limit())
         self._index: tuple[Shards, list[IndexArray]] | None = None
         self._lock = threading.Lock()
 
@@ -135,7 +134,7 @@ class TFRecordDataSource(DataSource[bytes]):
         return self._layout()[0].total
 
     def __repr__(self) -> str:
-        return f"TFRecordDataSource(paths={self._paths!r})"
+        return f"TFRecordDataSource(paths={files.describe(self._paths)})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
