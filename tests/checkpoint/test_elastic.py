@@ -180,6 +180,23 @@ def test_restoring_backwards_and_to_the_same_batches_goes_where_it_should():
         assert (batch.tolist() if batch is not None else None) == expected
 
 
+def test_an_elastic_iterator_is_saved_as_its_iterator_is(tmp_path):
+    elastic = ElasticIterator(records(), 6, ShardOptions(1, 2))
+    next(elastic)
+    grain.checkpoint.save(tmp_path / "its-own.json", elastic)
+    grain.checkpoint.save(tmp_path / "of-it.json", iter(elastic))
+    assert (tmp_path / "its-own.json").read_text() == (tmp_path / "of-it.json").read_text()
+
+
+@pytest.mark.parametrize("position", [0, 10, 13])
+def test_a_closed_elastic_iterator_stays_closed(position):
+    it = iter(ElasticIterator(records(), 10, ShardOptions(0, 2)))
+    it.close()
+    it.set_state({"global_next_index": position})
+    with pytest.raises(ValueError, match="closed"):
+        next(it)
+
+
 def test_elastic_pipelines_are_saved_without_what_may_change(tmp_path):
     ds = records().shuffle()
     it = iter(ElasticIterator(ds, 6, ShardOptions(1, 2)))

@@ -105,6 +105,24 @@ def test_a_source_is_known_by_what_it_reads_and_how_much():
     ]
 
 
+class Every(grain.MapDataset):
+    def __init__(self, parent, step):
+        super().__init__(parent)
+        self._step = step
+
+    def __len__(self):
+        return len(self._parent) // self._step
+
+    def __getitem__(self, index):
+        return self._parent[index * self._step]
+
+
+def test_a_users_own_dataset_is_known_by_its_parameters_and_its_parents():
+    assert said(Every(base(), 1), Every(base(), 1)) == []
+    assert said(Every(base(), 1), Every(base(), 3)) == ["Every(step=1) of 3 records became Every(step=3) of 1 records"]
+    assert said(Every(base(), 1), Every(base().shuffle(seed=1), 1)) == ["shuffle(seed=1) was added"]
+
+
 def test_captured_values_are_parameters():
     def times(k):
         return base().map(lambda x: x * k)

@@ -65,6 +65,7 @@ class ElasticIterator(IterDataset[Any]):
         if multiprocessing_options is not None:
             node = ProcessPrefetch(node, multiprocessing_options)
         self._own_node: Node = node
+        self._pipeline = node
         self._running: DatasetIterator[Any] | None = None
 
     def __iter__(self) -> DatasetIterator[Any]:

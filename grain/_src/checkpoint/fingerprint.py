@@ -64,7 +64,9 @@ def _essence(branch: Fingerprint) -> str:
 def _describe_step(node: Node) -> str:
     if isinstance(node, Source):
         return f"source({describe_source(node.source)}, {node.length} records)"
-    if isinstance(node, CustomMap | CustomStream):
+    if isinstance(node, CustomMap):
+        return f"{describe(node.dataset)} of {node.length} records"
+    if isinstance(node, CustomStream):
         return describe(node.dataset)
     if isinstance(node, StreamMix) and node.keys is not None:
         return "mix(a mapping)"  # its components and weights may change: those that stay go on where they were

@@ -44,5 +44,7 @@ class GlobalBatchIterator(DatasetIterator[Any]):
         if batches < 0 or rest:  # batches begin elsewhere now: another batch size was used before
             self._parent.close()
             self._parents = (self._begin(position),)
+            if self._closed:
+                self._parent.close()
         else:
             self._parent.set_state({"next_index": batches})

@@ -91,7 +91,7 @@ class ShardedBatchIterator(DatasetIterator[Any]):
 
     def get_state(self) -> dict[str, Any]:
         state = self._end if self._end is not None else self._parent.get_state()
-        return {POSITION: state["next_index"]} if state.keys() == {"next_index"} else state
+        return {POSITION: state["next_index"]} if set(state) == {"next_index"} else state
 
     def set_state(self, state: dict[str, Any]) -> None:
         if isinstance(state, dict) and state.keys() == {POSITION}:
