@@ -131,7 +131,7 @@ def test_shuffle_orders_each_epoch_anew_and_holds_every_element_once():
     epochs = [[ds[100 * epoch + i] for i in range(100)] for epoch in range(3)]
     assert all(sorted(epoch) == list(range(100)) for epoch in epochs)
     assert epochs[0] != epochs[1] != epochs[2]
-    assert list(ds.repeat(3)) == sum(epochs, [])
+    assert list(ds.repeat(3)) == [*epochs[0], *epochs[1], *epochs[2]]
     assert list(ds.repeat(2, reseed_each_epoch=False)) == epochs[0] * 2
 
 

@@ -66,6 +66,8 @@ class AheadIterator(DatasetIterator[Any]):
     def __getattr__(self, name: str) -> Any:
         if name == "record_position" and self._position is not None:  # where what is above has positions, so has this
             return self._position
+        if name == "record_source":
+            return self._parent.record_source  # type: ignore[attr-defined]
         raise AttributeError(name)
 
     def close(self) -> None:

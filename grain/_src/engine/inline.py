@@ -41,7 +41,7 @@ class InlineReader:
         ticks = repeat(True, end - position)
         return Block(compress(elements, ticks), ticks, end)
 
-    def start(self) -> None:
+    def start(self, position: int) -> None:
         """There is nothing to do ahead."""
 
     def close(self) -> None:

@@ -70,7 +70,11 @@ class LocalStage:
         """Returns the outputs from `state` on whose records come before position `stop`."""
         outcome = Outcome()
         self._reader.stop = stop
-        self._iterator.set_state(state)
+        try:
+            self._iterator.set_state(state)
+        except Exception as error:  # the state is of another pipeline, or an element to look into again fails
+            outcome.error, outcome.state = error, state
+            return outcome
         start = self._root.position
         holes = self._root.holes = []
         try:
@@ -178,7 +182,7 @@ class _Inputs(DatasetIterator[Any]):
         self.pulled = 0
 
     @property
-    def position(self) -> int:
+    def record_position(self) -> int:
         return self._numbers[self.pulled - 1] + 1 if self.pulled else 0
 
     def __next__(self) -> Any:

@@ -1,15 +1,14 @@
 """The iterator over a dataset with random access: its whole state is the index of the next element."""
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Protocol
 
 from grain._src.engine.blocks import Block
 from grain._src.errors import StateError
-from grain._src.nodes.base import MapNode
+from grain._src.nodes.base import EarlyStop, MapNode
 from grain._src.nodes.blame import annotate
 from grain._src.nodes.drops import Drops
-from grain._src.nodes.stream import DatasetIterator, field
+from grain._src.nodes.stream import DatasetIterator, closed_elements, closed_error, field
 from grain._src.nodes.worker_states import merge_worker_states
 
 
@@ -19,16 +18,11 @@ class Reader(Protocol):
     def block_at(self, position: int) -> Block | None:
         """Returns elements from `position` on, at least one; None at the end."""
 
-    def start(self) -> None:
-        """Begins to work ahead."""
+    def start(self, position: int) -> None:
+        """Begins to work ahead from `position` on."""
 
     def close(self) -> None:
         """Ends the background work."""
-
-
-def _closed_items(what: str) -> Iterator[Any]:
-    raise ValueError(f"Trying to advance a closed iterator: {what}")
-    yield
 
 
 class ReaderIterator(DatasetIterator[Any]):
@@ -54,6 +48,11 @@ class ReaderIterator(DatasetIterator[Any]):
         return self._block.position
 
     record_position = position  # what steps that number records look for; a user's own iterator has no such name
+
+    @property
+    def record_source(self) -> MapNode:
+        """Where the records are that positions count."""
+        return self._node
 
     def __next__(self) -> Any:
         while True:
@@ -99,12 +98,16 @@ class ReaderIterator(DatasetIterator[Any]):
     def _advance(self) -> None:
         """Goes on to the next block; raises the error that stands at its place, or StopIteration."""
         if self._closed:
-            next(_closed_items(self._node.describe()))
+            raise closed_error(self._node.describe())
         done = self._block
         if done.error is not None:
             error, done.error = done.error, None
             self._fail(error)
             raise error
+        if done.position != done.end:
+            stop = EarlyStop()
+            self._fail(stop)
+            raise stop
         block = self._reader.block_at(done.end)
         if block is None:
             raise StopIteration
@@ -122,17 +125,17 @@ class ReaderIterator(DatasetIterator[Any]):
 
     def set_state(self, state: dict[str, Any]) -> None:
         index = field(merge_worker_states(state) or state, "next_index", int)
-        if index < 0:
-            raise StateError(f"'next_index' in the state must be at least 0, got {index}")
+        if not 0 <= index <= self._node.length:
+            raise StateError(f"'next_index' in the state must be from 0 to {self._node.length}, got {index}")
         self._seek(index)
 
     def start_prefetch(self) -> None:
-        self._reader.start()
+        self._reader.start(self._block.position)
 
     def close(self) -> None:
         if not self._closed:
             self._closed = True
             self._reader.close()
             position = self._block.position
-            self._block = Block(_closed_items(self._node.describe()), iter(()), position)
+            self._block = Block(closed_elements(self._node.describe()), iter(()), position)
             self._items = self._block.items

@@ -13,7 +13,7 @@ from grain._src import trees
 from grain._src.engine.blocks import Block
 from grain._src.engine.inline import BLOCK_RECORDS, BLOCK_SECONDS
 from grain._src.engine.tuning import ThreadTuner
-from grain._src.nodes.base import MapNode
+from grain._src.nodes.base import EarlyStop, MapNode
 
 BUDGET_BYTES = 256 << 20
 _JOIN_SECONDS = 5.0
@@ -33,9 +33,9 @@ class ThreadedReader:
         """Returns the elements from `position` on; None at the end."""
         return self._work.take(position)
 
-    def start(self) -> None:
-        """Begins to read ahead."""
-        self._work.start(0)
+    def start(self, position: int) -> None:
+        """Begins to read ahead from `position` on."""
+        self._work.start(position)
 
     def close(self) -> None:
         """Ends the threads."""
@@ -49,11 +49,12 @@ class _Lane:
     are pulled from one lane where they can be.
     """
 
-    __slots__ = ("elements", "generation", "position")
+    __slots__ = ("elements", "end", "generation", "position")
 
-    def __init__(self, elements: Iterator[Any], generation: int) -> None:
+    def __init__(self, elements: Iterator[Any], generation: int, end: int) -> None:
         self.elements = elements
         self.generation = generation
+        self.end = end
         self.position = -1
 
 
@@ -95,9 +96,9 @@ class _Work:
 
     def start(self, position: int) -> None:
         with self._lock:
-            if not self._started:
+            if not self._started or position != self._taken:
                 self._jump(position)
-                self._grow()
+            self._grow()
 
     def _jump(self, position: int) -> None:
         self._generation += 1
@@ -166,9 +167,11 @@ class _Work:
                 if lane is None:
                     end = min(max(claim.end, claim.start + self._lane_records), self._length)
                     elements_ahead = self._node.stream(np.arange(claim.end - missing, end))
-                    lane = _Lane(elements_ahead, claim.generation)
+                    lane = _Lane(elements_ahead, claim.generation, end)
                 elements.extend(islice(lane.elements, missing))
                 if (missing := claim.end - claim.start - len(elements)) > 0:
+                    if claim.end - missing < lane.end:
+                        raise EarlyStop
                     lane = None
         except BaseException as raised:
             error, lane = raised, None

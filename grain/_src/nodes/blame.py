@@ -13,20 +13,42 @@ _NOTE = "grain: raised "
 
 def annotate(error: BaseException, node: MapNode, index: int) -> None:
     """Adds a note to what a user's function raised for element `index` of `node`."""
-    records = ", ".join(_records(node, index))
-    _add_note(error, [node], f"for element {index} of the pipeline{f', made of {records}' if records else ''}")
+    if not _is_annotated(error):
+        _add_note(error, [node], f"for element {index} of the pipeline{_made_of(node, index)}")
 
 
-def annotate_steps(error: BaseException, steps: Sequence[Node], position: int | None) -> None:
-    """Adds a note to what one of a run of steps raised; `position` is that of the element where it is known."""
-    _add_note(error, steps, "in the stream" if position is None else f"for the element at position {position - 1}")
+def annotate_steps(
+    error: BaseException, steps: Sequence[Node], position: int | None, source: MapNode | None = None
+) -> None:
+    """Adds a note to what one of a run of steps raised.
+
+    Args:
+      error: what was raised.
+      steps: the run.
+      position: the number of the record after the one that failed, where it is known.
+      source: where the records are numbered.
+    """
+    if _is_annotated(error):
+        return
+    if position is None:
+        _add_note(error, steps, "in the stream")
+    else:
+        made_of = "" if source is None else _made_of(source, position - 1)
+        _add_note(error, steps, f"for the element at position {position - 1}{made_of}")
+
+
+def _is_annotated(error: BaseException) -> bool:
+    return any(note.startswith(_NOTE) for note in getattr(error, "__notes__", ()))
 
 
 def _add_note(error: BaseException, nodes: Sequence[Node], place: str) -> None:
-    if any(note.startswith(_NOTE) for note in getattr(error, "__notes__", ())):
-        return
     culprit = _culprit(error, nodes)
     error.add_note(f"{_NOTE}{f'by `{culprit.describe()}` ' if culprit is not None else ''}{place}")
+
+
+def _made_of(node: MapNode, index: int) -> str:
+    records = ", ".join(_records(node, index))
+    return f", made of {records}" if records else ""
 
 
 def _records(node: MapNode, index: int, most: int = 3) -> Iterator[str]:

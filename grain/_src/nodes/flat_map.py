@@ -9,7 +9,7 @@ import numpy as np
 from grain._src.errors import StateError
 from grain._src.indexing.permutation import IndexArray
 from grain._src.nodes.base import MapNode, Node
-from grain._src.nodes.stream import DatasetIterator, StreamNode, field
+from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
 
 
 def _fan_out(function: Callable[[Any], Sequence[Any]], element: Any, most: int) -> Sequence[Any]:
@@ -97,6 +97,8 @@ class FlatMapIterator(DatasetIterator[Any]):
         self._next = 0
 
     def __next__(self) -> Any:
+        if self._closed:
+            raise closed_error(self._node.describe())
         while self._next >= len(self._outputs):
             self._before = self._parent.get_state()
             self._outputs, self._next = (), 0
@@ -115,12 +117,19 @@ class FlatMapIterator(DatasetIterator[Any]):
 
     def set_state(self, state: dict[str, Any]) -> None:
         before, number = field(state, "parent", dict), field(state, "next_index_in_buffer", int)
+        here = self._parent.get_state()
         self._parent.set_state(before)
-        self._before, self._outputs, self._next = before, (), 0
-        if number:
-            self._outputs = _fan_out(self._node.function, next(self._parent), self._node.max_fan_out)
-            if number > len(self._outputs):
-                raise StateError(
-                    f"the state says {number} outputs of an element are consumed, it has {len(self._outputs)}"
-                )
-            self._next = number
+        try:
+            outputs = self._consumed(number) if number else ()
+        except Exception:
+            self._parent.set_state(here)
+            raise
+        self._before, self._outputs, self._next = before, outputs, number
+
+    def _consumed(self, number: int) -> Sequence[Any]:
+        """Returns the outputs of the parent's next element, of which `number` were handed out."""
+        element = next(self._parent, None)
+        outputs = () if element is None else _fan_out(self._node.function, element, self._node.max_fan_out)
+        if not 0 <= number <= len(outputs):
+            raise StateError(f"the state says {number} outputs of an element are consumed, it has {len(outputs)}")
+        return outputs

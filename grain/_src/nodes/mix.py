@@ -9,7 +9,7 @@ import numpy as np
 from grain._src.errors import StateError
 from grain._src.indexing.mixture import locate_array
 from grain._src.nodes.base import Node
-from grain._src.nodes.stream import DatasetIterator, StreamNode, field
+from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field, set_states
 
 _AHEAD = 1024
 
@@ -51,6 +51,8 @@ class MixIterator(DatasetIterator[Any]):
         self._beginnings = [parent.get_state() for parent in parents] if node.keys is not None else []
 
     def __next__(self) -> Any:
+        if self._closed:
+            raise closed_error(self._node.describe())
         if self._stop:
             raise StopIteration
         offset = self._index - self._choices_start
@@ -85,6 +87,5 @@ class MixIterator(DatasetIterator[Any]):
                 f"the state is of a mixture of {len(states)} datasets, this one has {len(self._parents)}. Mix a mapping of "
                 "names to datasets: its components may change."
             )
-        for parent, own in zip(self._parents, states, strict=True):
-            parent.set_state(own)
+        set_states(self._parents, states)
         self._index, self._stop = index, stop

@@ -10,7 +10,7 @@ from grain._src.indexing.rng import RngPool
 from grain._src.nodes.base import Node
 from grain._src.nodes.blame import annotate_steps
 from grain._src.nodes.drops import Drops
-from grain._src.nodes.stream import DatasetIterator, StreamNode, field
+from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_elements, field
 
 
 class Root(Protocol):
@@ -86,6 +86,8 @@ class ElementwiseIterator(DatasetIterator[Any]):
         self._elements = self._chain()
 
     def _chain(self) -> Iterator[Any]:
+        if self._closed:
+            return closed_elements(self.steps[-1].describe())
         elements: Iterator[Any] = (
             self._root if any(isinstance(run, _RandomMapRun) for run in self._runs) else self._parent
         )
@@ -110,13 +112,19 @@ class ElementwiseIterator(DatasetIterator[Any]):
             raise
 
     def __getattr__(self, name: str) -> Any:
-        if name == "record_position":  # where what is above has positions, so has this
-            return self._parent.record_position  # type: ignore[attr-defined]
+        if name in ("record_position", "record_source"):  # where what is above has positions, so has this
+            return getattr(self._parent, name)
         raise AttributeError(name)
 
     def _fail(self, error: Exception) -> None:
-        annotate_steps(error, self.steps, getattr(self._parent, "record_position", None))
+        if not self._closed:
+            place = getattr(self._parent, "record_position", None), getattr(self._parent, "record_source", None)
+            annotate_steps(error, self.steps, *place)
         self._elements = self._chain()  # an exception ends a generator: go on after the element that failed
+
+    def close(self) -> None:
+        super().close()
+        self._elements = self._chain()
 
     def get_state(self) -> dict[str, Any]:
         state = self._parent.get_state()
@@ -159,7 +167,7 @@ class _MapRun(StepRun):
 
 @dataclasses.dataclass(frozen=True)
 class StreamFilter(Step):
-    """The elements for which a function says yes; None passes through."""
+    """The elements for which a function says yes."""
 
     name = "filter"
     parent: Node
@@ -178,7 +186,7 @@ class _FilterRun(StepRun):
         function, drops = self.function, self.drops
         drops.restart(0)
         for seen, element in enumerate(elements, 1):
-            if element is None or function(element):
+            if function(element):
                 yield element
             else:
                 drops.drop(seen)

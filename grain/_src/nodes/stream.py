@@ -94,6 +94,29 @@ class DatasetIterator(abc.ABC, Iterator[T], Generic[T]):
         self.close()
 
 
+def closed_error(what: str) -> ValueError:
+    """Returns what `next` of a closed iterator raises."""
+    return ValueError(f"Trying to advance a closed iterator: {what}")
+
+
+def closed_elements(what: str) -> Iterator[Any]:
+    """The elements of a closed iterator: an error."""
+    raise closed_error(what)
+    yield
+
+
+def set_states(iterators: "Sequence[DatasetIterator[Any]]", states: Sequence[dict[str, Any]]) -> None:
+    """Sets the states of several iterators, or of none if one of them is refused."""
+    before = [iterator.get_state() for iterator in iterators]
+    try:
+        for iterator, state in zip(iterators, states, strict=True):
+            iterator.set_state(state)
+    except Exception:
+        for iterator, state in zip(iterators, before, strict=True):
+            iterator.set_state(state)
+        raise
+
+
 def field(state: Any, name: str, kind: type) -> Any:
     """Returns state[name] if it is of `kind`; says what is wrong with the state otherwise."""
     if not isinstance(state, dict):

@@ -35,8 +35,8 @@ class PooledIterator(DatasetIterator[Any]):
             self._parent.set_state(merged)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "record_position":  # where what is above has positions, so has this
-            return self._parent.record_position  # type: ignore[attr-defined]
+        if name in ("record_position", "record_source"):  # where what is above has positions, so has this
+            return getattr(self._parent, name)
         raise AttributeError(name)
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from grain._src.engine.plan import Spread
 from grain._src.engine.processes.pool import Pool
 from grain._src.engine.processes.task import Reply, Task
 from grain._src.nodes.steps import ElementwiseIterator, StreamMapWithIndex, StreamRandomMap
-from grain._src.nodes.stream import DatasetIterator
+from grain._src.nodes.stream import DatasetIterator, closed_error
 from grain._src.transport.codec import decode, encode
 
 _BLOCK_SECONDS = 2e-3
@@ -80,6 +80,8 @@ class SpreadIterator(DatasetIterator[Any]):
         self._error: BaseException | None = None  # what the input after the last output raised
 
     def __next__(self) -> Any:
+        if self._closed:
+            raise closed_error(self._spread.steps[-1].describe())
         if self._number is None:
             return self._try_inline()
         while True:

@@ -10,6 +10,7 @@ from grain._src.engine.positions import Positions
 from grain._src.engine.processes.pool import Pool
 from grain._src.engine.processes.task import Reply, Task
 from grain._src.errors import StateError, WorkerDied
+from grain._src.nodes.base import MapNode
 from grain._src.nodes.blame import annotate
 from grain._src.nodes.steps import Step
 from grain._src.nodes.stream import DatasetIterator, StreamNode
@@ -173,8 +174,8 @@ class StageIterator(DatasetIterator[Any]):
         return mark if self._stage.grouped else self._positions.moved(self._state, int(mark))
 
     def set_state(self, state: dict[str, Any]) -> None:
-        if self._positions.of(state) < 0:
-            raise StateError(f"'next_index' in the state must be at least 0, got {self._positions.of(state)}")
+        if not 0 <= (index := self._positions.of(state)) <= self._length:
+            raise StateError(f"'next_index' in the state must be from 0 to {self._length}, got {index}")
         self._plain = None
         self._seek(state)
 
@@ -184,6 +185,11 @@ class StageIterator(DatasetIterator[Any]):
         if not all(isinstance(node, Step) for node in self._stage.chain[1:]) or self._plain is not None:
             raise AttributeError("record_position")
         return self._positions.of(self.get_state())
+
+    @property
+    def record_source(self) -> MapNode:
+        """Where the records are that positions count."""
+        return self._stage.root.parent
 
     def start_prefetch(self) -> None:
         self._fill()
