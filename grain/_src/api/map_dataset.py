@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast, overload
 
@@ -14,6 +17,7 @@ from grain._src.api.iter_dataset import IterDataset
 from grain._src.indexing.mixture import integer_weights
 from grain._src.nodes import batch, combine, elementwise, flat_map, order, source
 from grain._src.nodes.base import MapNode, Node
+from grain._src.nodes.blame import annotate
 from grain._src.nodes.custom import CustomMap
 from grain._src.nodes.seeding import resolve_seed
 from grain._src.nodes.stream import DatasetIterator
@@ -37,6 +41,10 @@ class MapDataset(Dataset[T]):
     """
 
     _own_node: MapNode | None = None
+    _elsewhere = {
+        "mp_prefetch": "worker processes compute streams: `ds.to_iter_dataset().mp_prefetch(…)`",
+        "prefetch": "worker processes compute streams: `ds.to_iter_dataset().mp_prefetch(…)`",
+    }
 
     def _wrap(self, above: tuple[Node, ...]) -> Node:
         for method in ("__len__", "__getitem__"):
@@ -103,6 +111,8 @@ class MapDataset(Dataset[T]):
         [0, 1, 5, 6]
         """
         datasets = _datasets("datasets", datasets)
+        if any(len(dataset) == sys.maxsize for dataset in datasets[:-1]):
+            raise ValueError("a dataset that repeats without end cannot be followed by another: call `repeat` last")
         return MapDataset._of(combine.Concatenate(tuple(ds._map_node for ds in datasets)), datasets)
 
     def __len__(self) -> int:
@@ -117,7 +127,12 @@ class MapDataset(Dataset[T]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self.slice(index)
-        return self._map_node.get(index if type(index) is int else arguments.integer("index", index))
+        position = index if type(index) is int else arguments.integer("index", index)
+        try:
+            return self._map_node.get(position)
+        except Exception as error:
+            annotate(error, self._map_node, position)
+            raise
 
     def __iter__(self) -> DatasetIterator[T]:
         return self.to_iter_dataset().__iter__()
@@ -197,7 +212,7 @@ class MapDataset(Dataset[T]):
         """
         if num_epochs is not None and arguments.integer("num_epochs", num_epochs) < 1:
             raise ValueError(f"num_epochs must be a positive integer or None, got {num_epochs!r}")
-        if isinstance(self._node, order.Repeat) and self._node.num_epochs is None:
+        if num_epochs is None and len(self) == sys.maxsize:
             raise ValueError("the dataset repeats without end already: repeating it again has no effect")
         return MapDataset._of(order.Repeat(self._map_node, num_epochs, bool(reseed_each_epoch)), (self,))
 
@@ -266,7 +281,13 @@ def _source_node(records: Any) -> MapNode:
     if isinstance(records, Mapping):
         raise TypeError(
             f"a source is indexed by 0…len-1, but {type(records).__name__} is a mapping. Use `list(mapping.items())`, or "
-            "for a dict of equally long arrays grain.sources.ArraysDataSource."
+            "for a dict of equally long arrays grain.sources.ArrayDataSource."
+        )
+    if isinstance(records, str) and os.path.isfile(records):
+        warnings.warn(
+            f"the source is the text {records!r} itself, a character a record, and not the file of that name. To read "
+            f"the file, pass for instance grain.sources.ArrayRecordDataSource({records!r}).",
+            stacklevel=3,
         )
     return source.Source(records)
 

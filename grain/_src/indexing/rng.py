@@ -22,7 +22,7 @@ class RngPool:
     """
 
     def __init__(self, seed: int) -> None:
-        self._seed = arguments.seed("seed", seed)
+        self._seed = arguments.non_negative("seed", seed)
         self._key = np.random.Philox(self._seed).state["state"]["key"]
         self._free: list[tuple[np.random.Generator, Any, dict[str, Any]]] = []
         self._lent: dict[int, tuple[np.random.Generator, Any, dict[str, Any]]] = {}

@@ -3,10 +3,20 @@
 import abc
 import dataclasses
 import functools
+import os
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from grain._src.indexing.permutation import IndexArray
+
+
+class EarlyStop(RuntimeError):
+    """A user's function raised StopIteration, which would end the pipeline as if there were no more elements."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a function of the pipeline raised StopIteration; raise another exception, or filter the element out"
+        )
 
 
 class Node(abc.ABC):
@@ -47,6 +57,9 @@ def describe_value(value: Any) -> str:
         return describe_value(owner)
     if callable(value) and not hasattr(value, "__dataclass_fields__"):
         name = getattr(value, "__qualname__", type(value).__name__)
+        code = getattr(value, "__code__", None)
+        if code is not None and code.co_name == "<lambda>":
+            return f"<lambda at {os.path.basename(code.co_filename)}:{code.co_firstlineno}>"
         return str(name).replace("<locals>.", "")
     plain: Any = object.__repr__
     text = f"{type(value).__name__}()" if type(value).__repr__ is plain else repr(value)

@@ -10,7 +10,7 @@ import numpy as np
 from grain._src import trees
 from grain._src.indexing.permutation import IndexArray
 from grain._src.nodes import memory
-from grain._src.nodes.base import MapNode, Node
+from grain._src.nodes.base import EarlyStop, MapNode, Node
 from grain._src.nodes.stream import DatasetIterator, StreamNode
 
 BatchFn = Callable[[Sequence[Any]], Any]
@@ -75,7 +75,10 @@ class Batch(MapNode):
             return
         elements = self.parent.stream(indices)
         for length in lengths:
-            yield combine(self.batch_fn, list(islice(elements, length)))
+            run = list(islice(elements, length))
+            if len(run) < length:
+                raise EarlyStop
+            yield combine(self.batch_fn, run)
 
     def inputs(self, index: int) -> list[tuple[MapNode, int]]:
         return [(self.parent, at) for at in self._run(index)]

@@ -10,9 +10,12 @@ from grain._src.nodes.base import Node
 
 
 def resolve_seed(seed: Any, parents: Sequence[Node], name: str) -> int:
-    """Returns `seed`, or one derived from the nearest seed nodes above the new transformation `name`."""
+    """Returns `seed`, or one derived from the nearest seed nodes above the new transformation `name`.
+
+    NumPy's generators take seeds of any size, the permutation of `shuffle` only 32 bits.
+    """
     if seed is not None:
-        return arguments.seed("seed", seed)
+        return arguments.seed("seed", seed) if name == "shuffle" else arguments.non_negative("seed", seed)
     contributions = []
     waiting = deque((parent, 1) for parent in parents)
     while waiting:
