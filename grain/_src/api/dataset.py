@@ -1,7 +1,7 @@
 """What both kinds of dataset share: a node behind the handle, parents, printing, `pipe`."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, Self, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from grain._src.engine.places import places
 from grain._src.nodes.base import Node
@@ -17,6 +17,7 @@ class Dataset(Generic[T]):
 
     _parents: "tuple[Dataset[Any], ...]" = ()
     _own_node: Node | None = None
+    _elsewhere: ClassVar[Mapping[str, str]] = {}  # what the other kind of dataset has, and what to do instead
 
     def __init__(self, parents: "Dataset[Any] | Sequence[Dataset[Any]]" = ()) -> None:
         given = (parents,) if isinstance(parents, Dataset) else tuple(parents)
@@ -62,6 +63,13 @@ class Dataset(Generic[T]):
         [0, 10, 20]
         """
         return func(self, *args, **kwargs)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in type(self)._elsewhere:
+                return object.__getattribute__(self, name)  # raises what was raised, also by a user's property
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: {self._elsewhere[name]}")
 
     def __repr__(self) -> str:
         return "\n".join(draw(self._node))

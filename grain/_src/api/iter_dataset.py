@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,15 @@ class IterDataset(Dataset[T]):
     >>> [batch.tolist() for batch in ds]
     [[1, 3], [5]]
     """
+
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        "shuffle": "call it on the MapDataset, before `to_iter_dataset()`, or shuffle within windows with "
+        "`ds.pipe(grain.experimental.WindowShuffleIterDataset, window_size=…, seed=…)`",
+        "repeat": "call it on the MapDataset, before `to_iter_dataset()`, or use "
+        "`ds.pipe(grain.experimental.RepeatIterDataset, num_epochs=…)`",
+        "slice": "call it on the MapDataset, before `to_iter_dataset()`, or use "
+        "`ds.pipe(grain.experimental.LimitIterDataset, count=…)`",
+    }
 
     def _wrap(self, above: tuple[Node, ...]) -> Node:
         return CustomStream(self, above)

@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, cast, overload
+from typing import Any, ClassVar, TypeVar, cast, overload
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class MapDataset(Dataset[T]):
     """
 
     _own_node: MapNode | None = None
-    _elsewhere = {
+    _elsewhere: ClassVar[Mapping[str, str]] = {
         "mp_prefetch": "worker processes compute streams: `ds.to_iter_dataset().mp_prefetch(…)`",
         "prefetch": "worker processes compute streams: `ds.to_iter_dataset().mp_prefetch(…)`",
     }

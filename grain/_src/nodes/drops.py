@@ -38,6 +38,7 @@ class Drops:
         if self._warn is not None and ratio > self._warn:
             warnings.warn(
                 f"{self._what} dropped {ratio:.2%} of the last {total} elements. The work on dropped elements is wasted: "
-                "filter the data before training, or set filter_warn_threshold_ratio in grain.experimental.DatasetOptions.",
+                "filter the data before training (or does a `map` forget its `return`?), or set "
+                "filter_warn_threshold_ratio in grain.experimental.DatasetOptions.",
                 stacklevel=2,
             )

@@ -5,6 +5,7 @@ storage needs no change outside this file.
 """
 
 import contextlib
+import difflib
 import glob
 import hashlib
 import io
@@ -57,8 +58,23 @@ def expand_one(path: PathLike) -> list[str]:
     if not _WILDCARDS.isdisjoint(name):
         if matches := sorted(glob.glob(name)):
             return matches
-        raise FileNotFoundError(f"no file matches {name!r}")
-    raise FileNotFoundError(f"no such file: {name!r}")
+        raise FileNotFoundError(f"no file matches {name!r}: {_what_is_there(name)}")
+    raise FileNotFoundError(f"no such file: {name!r}: {_what_is_there(name)}")
+
+
+def _what_is_there(name: str) -> str:
+    """Says where the search for a missing file ended: the folder that is missing, or what the last one holds."""
+    folder = os.path.dirname(os.path.abspath(name))
+    missing = folder
+    while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
+        missing, folder = folder, os.path.dirname(folder)
+    if missing != folder:
+        return f"there is no folder {missing!r}. Check the path; relative ones start at {os.getcwd()!r}"
+    names = sorted(os.listdir(folder))
+    close = difflib.get_close_matches(os.path.basename(name), names, n=3, cutoff=0.5)
+    if close:
+        return f"did you mean {' or '.join(map(repr, close))} in {folder!r}?"
+    return f"none of the {len(names)} files in {folder!r} has a name like that"
 
 
 def describe(paths: Sequence[str]) -> str:
