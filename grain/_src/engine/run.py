@@ -14,6 +14,7 @@ from grain._src.nodes import context
 from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.custom import CustomStream
 from grain._src.nodes.elastic import GlobalBatch
+from grain._src.nodes.interleave import InterleaveIterator, StreamInterleave
 from grain._src.nodes.prefetch import ProcessPrefetch, ThreadPrefetch
 from grain._src.nodes.steps import Step
 from grain._src.nodes.stream import DatasetIterator, StreamNode
@@ -48,6 +49,8 @@ def iterate(node: Node) -> DatasetIterator[Any]:
             return iterate(node.parent)
     if isinstance(node, GlobalBatch):
         return GlobalBatchIterator(node, iterate)
+    if isinstance(node, StreamInterleave):
+        return InterleaveIterator(node, iterate)
     if isinstance(node, CustomStream):
         return node.build(())
     if isinstance(node, StreamNode):

@@ -1,0 +1,203 @@
+"""Handles of transformations of whole streams: windows, zips, interleaving, limits, repeats, caches, rebatching."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from grain._src import arguments
+from grain._src.api.dataset import Dataset
+from grain._src.api.iter_dataset import IterDataset
+from grain._src.api.map_dataset import MapDataset
+from grain._src.nodes.cache import StreamCache
+from grain._src.nodes.interleave import StreamInterleave
+from grain._src.nodes.limit import StreamLimit
+from grain._src.nodes.rebatch import StreamRebatch
+from grain._src.nodes.repeat import StreamRepeat
+from grain._src.nodes.window_shuffle import StreamWindowShuffle, WindowShuffle
+from grain._src.nodes.zip import StreamZip, Zip
+
+T = TypeVar("T", covariant=True)
+
+
+class WindowShuffleMapDataset(MapDataset[T]):
+    """Shuffles within consecutive windows of `window_size` elements, another way in each window.
+
+    >>> import grain
+    >>> list(WindowShuffleMapDataset(grain.MapDataset.range(6), window_size=3, seed=1))
+    [1, 2, 0, 3, 5, 4]
+    """
+
+    def __init__(self, parent: MapDataset[T], *, window_size: int, seed: int) -> None:
+        super().__init__(parent)
+        size = arguments.positive("window_size", window_size)
+        self._own_node = WindowShuffle(parent._map_node, size, arguments.seed("seed", seed))
+
+
+class WindowShuffleIterDataset(IterDataset[T]):
+    """Fills a window with `window_size` elements of a stream, shuffles it and hands it out, then the next one.
+
+    >>> import grain
+    >>> list(WindowShuffleIterDataset(grain.MapDataset.range(6).to_iter_dataset(), window_size=3, seed=1))
+    [0, 2, 1, 4, 5, 3]
+    """
+
+    def __init__(self, parent: Dataset[T], *, window_size: int, seed: int) -> None:
+        super().__init__(parent)
+        size = arguments.positive("window_size", window_size)
+        self._own_node = StreamWindowShuffle(parent._node, size, arguments.seed("seed", seed))
+
+
+class ZipMapDataset(MapDataset[tuple[Any, ...]]):
+    """Tuples of the elements of equally long datasets.
+
+    >>> import grain
+    >>> ZipMapDataset([grain.MapDataset.range(3), grain.MapDataset.range(10, 13)])[1]
+    (1, 11)
+    """
+
+    def __init__(self, parents: Sequence[MapDataset[Any]]) -> None:
+        super().__init__(parents)
+        if not self._parents:
+            raise ValueError("parents must hold at least one dataset, got none")
+        lengths = [len(parent) for parent in parents]
+        if len(set(lengths)) > 1:
+            raise ValueError(f"datasets to zip must be equally long, got lengths {lengths}")
+        self._own_node = Zip(tuple(parent._map_node for parent in parents))
+
+
+class ZipIterDataset(IterDataset[tuple[Any, ...]]):
+    """Tuples of the next elements of several streams.
+
+    >>> import grain
+    >>> streams = [grain.MapDataset.range(n).to_iter_dataset() for n in (2, 3)]
+    >>> list(ZipIterDataset(streams, strict=False))
+    [(0, 0), (1, 1)]
+
+    Args:
+      parents: the streams.
+      strict: whether it is an error if one is longer than another; else all end with the shortest.
+    """
+
+    def __init__(self, parents: Sequence[Dataset[Any]], *, strict: bool = True) -> None:
+        super().__init__(parents)
+        if not self._parents:
+            raise ValueError("parents must hold at least one dataset, got none")
+        self._own_node = StreamZip(tuple(parent._node for parent in self._parents), bool(strict))
+
+
+class InterleaveIterDataset(IterDataset[T]):
+    """Takes elements of `cycle_length` streams in turn; where one has ended the next one waiting steps in.
+
+    >>> import grain
+    >>> streams = [grain.MapDataset.range(n, n + 2) for n in (0, 10, 20)]
+    >>> list(InterleaveIterDataset(streams, cycle_length=2))
+    [0, 10, 1, 11, 20, 21]
+
+    It also gives the order that the reference has with several workers, which each see one slice of the data:
+    interleave pipelines over `ds[i::n]` with `cycle_length=n`.
+
+    Args:
+      datasets: streams or datasets with random access.
+      cycle_length: how many are read in turn.
+      num_make_iter_threads: threads that start coming streams ahead of their turn; 0 starts each when it is needed.
+      make_iter_buffer_size: how many streams are started ahead.
+      iter_buffer_size: accepted for compatibility: a stream reads ahead as its own read options say.
+    """
+
+    def __init__(
+        self,
+        datasets: Sequence[Dataset[T]],
+        *,
+        cycle_length: int,
+        num_make_iter_threads: int = 1,
+        make_iter_buffer_size: int = 1,
+        iter_buffer_size: int = 1,
+    ) -> None:
+        super().__init__(datasets)
+        if not self._parents:
+            raise ValueError("datasets must hold at least one dataset, got none")
+        self._own_node = StreamInterleave(
+            tuple(dataset._node for dataset in self._parents),
+            arguments.positive("cycle_length", cycle_length),
+            arguments.non_negative("num_make_iter_threads", num_make_iter_threads),
+            arguments.non_negative("make_iter_buffer_size", make_iter_buffer_size),
+            arguments.non_negative("iter_buffer_size", iter_buffer_size),
+        )
+
+    def set_slice(self, sl: slice, sequential_slice: bool = False) -> None:
+        """Keeps only the streams that `sl` selects.
+
+        Args:
+          sl: which streams to keep.
+          sequential_slice: accepted for compatibility.
+        """
+        del sequential_slice
+        node = self._own_node
+        assert isinstance(node, StreamInterleave)
+        self._parents = tuple(self._parents[sl])
+        self._own_node = StreamInterleave(
+            node.components[sl],
+            node.cycle_length,
+            node.num_make_iter_threads,
+            node.make_iter_buffer_size,
+            node.iter_buffer_size,
+        )
+
+
+class LimitIterDataset(IterDataset[T]):
+    """The first `count` elements of a stream.
+
+    >>> import grain
+    >>> list(LimitIterDataset(grain.MapDataset.range(9).to_iter_dataset(), count=2))
+    [0, 1]
+    """
+
+    def __init__(self, parent: Dataset[T], count: int) -> None:
+        super().__init__(parent)
+        self._own_node = StreamLimit(parent._node, arguments.positive("count", count))
+
+
+class RepeatIterDataset(IterDataset[T]):
+    """A stream `num_epochs` times over, without end by default; every epoch is the same.
+
+    >>> import grain
+    >>> list(RepeatIterDataset(grain.MapDataset.range(2).to_iter_dataset(), num_epochs=2))
+    [0, 1, 0, 1]
+    """
+
+    def __init__(self, parent: Dataset[T], num_epochs: int | None = None) -> None:
+        super().__init__(parent)
+        if num_epochs is not None:
+            num_epochs = arguments.positive("num_epochs", num_epochs)
+        self._own_node = StreamRepeat(parent._node, num_epochs)
+
+
+class CacheIterDataset(IterDataset[T]):
+    """Keeps the elements of a stream in memory, so that a `RepeatIterDataset` after it computes them only once.
+
+    >>> import grain
+    >>> list(RepeatIterDataset(CacheIterDataset(grain.MapDataset.range(2).to_iter_dataset()), num_epochs=2))
+    [0, 1, 0, 1]
+    """
+
+    def __init__(self, parent: Dataset[T]) -> None:
+        super().__init__(parent)
+        self._own_node = StreamCache(parent._node)
+
+
+class RebatchIterDataset(IterDataset[Any]):
+    """Batches of another size out of batches.
+
+    >>> import grain
+    >>> ds = grain.MapDataset.range(5).batch(2).to_iter_dataset()
+    >>> [batch.tolist() for batch in RebatchIterDataset(ds, batch_size=3)]
+    [[0, 1, 2], [3, 4]]
+
+    Args:
+      parent: gives trees of arrays that are equally long along their first axis.
+      batch_size: how many rows each batch gets.
+      drop_remainder: whether to drop a last batch with fewer.
+    """
+
+    def __init__(self, parent: Dataset[Any], batch_size: int, drop_remainder: bool = False) -> None:
+        super().__init__(parent)
+        self._own_node = StreamRebatch(parent._node, arguments.positive("batch_size", batch_size), bool(drop_remainder))

@@ -1,0 +1,200 @@
+"""First-fit and best-fit packing: sequences of a stream share rows of fixed length."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from grain._src.errors import StateError
+from grain._src.nodes.base import Node
+from grain._src.nodes.counts import count
+from grain._src.nodes.packing_bins import Bins
+from grain._src.nodes.packing_features import Document, DocumentReader, Feature
+from grain._src.nodes.packing_rows import Like, RowWriter
+from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
+
+
+@dataclasses.dataclass(frozen=True)
+class StreamPack(StreamNode):
+    """Fills groups of rows; an element that fits none of them ends the group and begins the next one.
+
+    Args:
+      parent: gives dicts of sequences.
+      features: what to pack.
+      num_packing_bins: how many rows a group has.
+      seed: of the order of the rows within a group.
+      shuffle_bins: whether to hand them out in a random order.
+      shuffle_bins_group_by_feature: a feature by whose mean distinct value rows are sorted, ties in random order.
+      extras: meta features that are listed, not packed.
+      max_sequences_per_bin: how many elements a row may take.
+    """
+
+    name = "first_fit_pack"
+    best: ClassVar[bool] = False
+    parent: Node
+    features: tuple[Feature, ...]
+    num_packing_bins: int
+    seed: int = 0
+    shuffle_bins: bool = True
+    shuffle_bins_group_by_feature: str | None = None
+    extras: tuple[str, ...] = ()
+    max_sequences_per_bin: int | None = None
+
+    @property
+    def parents(self) -> tuple[Node, ...]:
+        return (self.parent,)
+
+    def describe(self) -> str:
+        lengths = {".".join(feature.path): feature.length for feature in self.features}
+        return f"{self.name}({lengths}, num_packing_bins={self.num_packing_bins})"
+
+    def build(self, parents: Sequence[DatasetIterator[Any]]) -> DatasetIterator[Any]:
+        return PackIterator(self, parents[0])
+
+
+@dataclasses.dataclass(frozen=True)
+class StreamBestFitPack(StreamPack):
+    """As above, but an element goes to the fitting row with the least space left, not to the first one."""
+
+    name = "best_fit_pack"
+    best: ClassVar[bool] = True
+
+
+class _Group:
+    """Rows being filled."""
+
+    def __init__(self, node: StreamPack, start: dict[str, Any]) -> None:
+        self.start = start  # where the parent was before the first element
+        self._node = node
+        self._aligned = any(feature.alignment > 1 for feature in node.features)
+        self._writer = RowWriter(node.features, node.extras)
+        self.bins = Bins(node.features, node.num_packing_bins, node.max_sequences_per_bin, node.best)
+        self._rows: list[list[Document]] = [[] for _ in range(node.num_packing_bins)]
+        self._starts: list[list[list[int]]] = [[] for _ in range(node.num_packing_bins)]
+        self._likes: list[Like] | None = None
+
+    def add(self, document: Document) -> bool:
+        """Puts a document into one of the rows; says no if it fits none."""
+        if self._likes is None:
+            self._likes = [Like(array) for array in document.arrays]
+        else:
+            for like, feature, array in zip(self._likes, self._node.features, document.arrays, strict=True):
+                if array.shape[1:] != like.shape:
+                    like.check(feature, array)
+        row = self.bins.place(document.lengths)
+        if row is None:
+            return False
+        self._rows[row].append(document)
+        if self._aligned:
+            self._starts[row].append(self.bins.placed_at)
+        return True
+
+    def filled(self) -> list[int]:
+        """The rows with a document in them."""
+        return [number for number, documents in enumerate(self._rows) if documents]
+
+    def write(self, row: int) -> dict[str, Any]:
+        """Returns a row as an element."""
+        assert self._likes is not None
+        documents = self._rows[row]
+        arrays = list(zip(*[document.arrays for document in documents], strict=True))
+        starts = list(zip(*self._starts[row], strict=True)) if self._aligned else None
+        extras = [list(values) for values in zip(*[document.extras for document in documents], strict=True)]
+        return self._writer.write(self._likes, arrays, starts, extras)
+
+
+class PackIterator(DatasetIterator[Any]):
+    """Its state: where the parent was before the group, how many rows of it are handed out, and how many in all."""
+
+    def __init__(self, node: StreamPack, parent: DatasetIterator[Any]) -> None:
+        super().__init__(parent)
+        self._node = node
+        self._reader = DocumentReader(node.features, node.extras)
+        self._counter = 0
+        self._begin(parent.get_state(), 0)
+
+    def _begin(self, start: dict[str, Any], skip: int) -> None:
+        """Goes to where the parent is before a group of which `skip` rows are handed out."""
+        self._place = (start, skip)  # the state
+        self._skip = skip
+        self._filling = _Group(self._node, start)
+        self._after = start
+        self._carried: Document | None = None  # it did not fit the group before
+        self._rows: list[Any] = []  # what is left of the group that is handed out, in reverse
+
+    def __next__(self) -> Any:
+        if self._closed:
+            raise closed_error(self._node.describe())
+        if not self._rows:
+            self._next_group()
+        row = self._rows.pop()
+        start, handed = self._place
+        self._counter += 1
+        self._place = (start, handed + 1) if self._rows else (self._after, 0)
+        return row if isinstance(row, dict) else self._group.write(row)
+
+    def _next_group(self) -> None:
+        group = self._filling
+        self._fill(group)
+        filled = group.filled()
+        if not filled and not self._skip:
+            raise StopIteration
+        skip, self._skip = self._skip, 0
+        order = self._order(group, filled, self._counter - skip)
+        if skip >= len(order):
+            raise StateError(f"the state says {skip} rows of a group are handed out, but it has {len(order)}")
+        self._group = group
+        self._rows = order[skip:][::-1]
+        self._place = (group.start, skip)
+        self._filling = _Group(self._node, self._after)
+
+    def _fill(self, group: _Group) -> None:
+        """Adds elements until one does not fit; an error of the parent leaves the group as it is."""
+        if self._carried is not None:
+            carried, self._carried = self._carried, None
+            group.add(carried)
+        bins, parent, read = group.bins, self._parent, self._reader.read_short
+        while True:
+            # While a row is empty any element fits, and where the parent was before it need not be known.
+            before = None if bins.empty else parent.get_state()
+            try:
+                element = next(parent)
+            except StopIteration:
+                self._after = parent.get_state()
+                return
+            document = read(element)
+            if not group.add(document):
+                assert before is not None
+                self._after, self._carried = before, document
+                return
+
+    def _order(self, group: _Group, filled: list[int], counter: int) -> list[Any]:
+        """Returns the rows in the order in which they are handed out."""
+        node = self._node
+        if not node.shuffle_bins:
+            return filled
+        shuffled = np.random.default_rng(node.seed + counter).permutation(len(filled))
+        if node.shuffle_bins_group_by_feature is None:
+            return [filled[number] for number in shuffled.tolist()]
+        rows = [group.write(number) for number in filled]
+        keys = np.array([_mean_of_distinct(row[node.shuffle_bins_group_by_feature]) for row in rows])
+        return [rows[number] for number in np.lexsort((shuffled, keys)).tolist()]
+
+    def get_state(self) -> dict[str, Any]:
+        start, handed = self._place
+        return {"parent": start, "next_row": handed, "counter": self._counter}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        start, handed, counter = field(state, "parent", dict), count(state, "next_row"), count(state, "counter")
+        if handed > counter:
+            raise StateError(f"the state says {handed} rows of a group are handed out, but {counter} in all")
+        self._parent.set_state(start)
+        self._counter = counter
+        self._begin(start, handed)
+
+
+def _mean_of_distinct(values: Any) -> float:
+    distinct = np.unique(np.asarray(values))
+    distinct = distinct[distinct != 0]
+    return float(distinct.mean()) if len(distinct) else 0.0

@@ -1,0 +1,69 @@
+"""Which row of a group of rows a sequence goes to: first fit and best fit."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from grain._src.nodes.packing_features import Feature
+
+_CLOSED = -1
+
+
+class Bins:
+    """The free space in each of `count` rows.
+
+    Args:
+      features: their lengths and alignments.
+      count: how many rows.
+      most: how many sequences a row may take; None for any number.
+      best: whether to choose the fitting row with the least space left instead of the first one.
+    """
+
+    def __init__(self, features: Sequence[Feature], count: int, most: int | None, best: bool) -> None:
+        self._alignments = [feature.alignment for feature in features]
+        self._aligned = any(alignment > 1 for alignment in self._alignments)
+        self._free = np.empty((len(features), count), np.int64)
+        self._free[:] = np.array([[feature.length] for feature in features])
+        self._rows_free = list(self._free)  # a view a feature: what is compared
+        self._left = self._free.sum(axis=0) if best else None  # over all features, also of rows that are closed
+        self._most = most
+        self._unused = np.ones(count, bool) if best and most is not None else None  # rows without a single token
+        self.counts = [0] * count
+        self._ends = [[0] * count for _ in features]  # where the next sequence begins, a list a feature
+        self.placed_at: list[int] = []  # where the last sequences that were placed begin, if alignment makes gaps
+        self.empty = count  # rows without a sequence
+
+    def place(self, lengths: list[int]) -> int | None:
+        """Returns the row that sequences of `lengths` go to, and makes the space theirs; None if they fit nowhere."""
+        row = self._choose(lengths)
+        if row is None:
+            return None
+        if self._aligned:
+            self.placed_at = [ends[row] for ends in self._ends]
+            lengths = [-(-length // to) * to for length, to in zip(lengths, self._alignments, strict=True)]
+        for number, length in enumerate(lengths):
+            if self._aligned:
+                self._ends[number][row] += length
+            self._rows_free[number][row] -= length
+            if self._left is not None:
+                self._left[row] -= length
+            if length and self._unused is not None:
+                self._unused[row] = False
+        if not self.counts[row]:
+            self.empty -= 1
+        self.counts[row] += 1
+        if self.counts[row] == self._most:
+            self._free[:, row] = _CLOSED
+        return row
+
+    def _choose(self, lengths: list[int]) -> int | None:
+        fits = self._rows_free[0] >= lengths[0]
+        for free, length in zip(self._rows_free[1:], lengths[1:], strict=True):
+            fits &= free >= length
+        if self._left is None:
+            row = int(fits.argmax())
+            return row if fits[row] else None
+        if self._unused is not None and not any(lengths):
+            fits |= self._unused  # the reference counts a row without a token as empty
+        candidates = fits.nonzero()[0]
+        return int(candidates[self._left[candidates].argmin()]) if len(candidates) else None

@@ -1,0 +1,160 @@
+"""Which features of an element are packed, how long a packed row of each is, and how an element is taken apart."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grain._src import arguments
+
+Array = npt.NDArray[Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Feature:
+    """A feature that is packed along its first axis.
+
+    Args:
+      path: the keys that lead to it in an element.
+      length: of a packed row.
+      alignment: every sequence begins at a multiple of it.
+      padding: the value between and after the sequences.
+      meta: whether it gets no segment ids and no positions.
+    """
+
+    path: tuple[str, ...]
+    length: int
+    alignment: int = 1
+    padding: Any = 0
+    meta: bool = False
+
+    @property
+    def title(self) -> str:
+        """The feature's name in messages."""
+        return repr(self.path[0]) if len(self.path) == 1 else repr(list(self.path))
+
+    def of(self, element: Any) -> Array:
+        """Returns the feature's sequence; a scalar is a sequence of one."""
+        value = element
+        for key in self.path:
+            if not isinstance(value, Mapping):
+                raise TypeError(f"packing needs elements that are dicts of features, got {value!r:.100}")
+            if key not in value:
+                raise KeyError(
+                    f"the element has no feature {self.title}, which length_struct names: it has {list(value)}"
+                )
+            value = value[key]
+        if isinstance(value, Mapping):
+            raise ValueError(f"feature {self.title} is a {type(value).__name__}, but length_struct has a length for it")
+        return value if type(value) is np.ndarray and value.ndim else np.atleast_1d(value)
+
+
+def features_of(
+    length_struct: Any, meta_features: Sequence[str] = (), alignment: Any = None, padding: Any = None
+) -> tuple[Feature, ...]:
+    """Returns the features that `length_struct` names, in order of their names."""
+    if not isinstance(length_struct, Mapping) or not length_struct:
+        raise ValueError(f"length_struct must be a dict with the length of each feature, got {length_struct!r}")
+    lengths = dict(paths_of(length_struct))
+    alignments = _like("pack_alignment_struct", alignment, lengths, 1)
+    paddings = _like("padding_struct", padding, lengths, 0)
+    features = []
+    for path, length in sorted(lengths.items()):
+        name = "".join(f"[{key!r}]" for key in path)
+        meta = path[0] in meta_features
+        if len(path) > 1 and not meta:
+            raise ValueError(
+                f"length_struct[{path[0]!r}] is nested, which only meta features may be: add it to meta_features"
+            )
+        features.append(
+            Feature(
+                path,
+                arguments.positive(f"length_struct{name}", length),
+                arguments.positive(f"pack_alignment_struct{name}", alignments[path]),
+                paddings[path],
+                meta,
+            )
+        )
+    return tuple(features)
+
+
+def paths_of(struct: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yields each leaf of a nested dict with the keys that lead to it."""
+    if not isinstance(struct, Mapping):
+        yield path, struct
+        return
+    for key, value in struct.items():
+        yield from paths_of(value, (*path, key))
+
+
+def _like(name: str, struct: Any, lengths: Mapping[tuple[str, ...], Any], default: Any) -> dict[tuple[str, ...], Any]:
+    """Returns a value for each feature: from a struct with the same keys, or one for all."""
+    if not isinstance(struct, Mapping):
+        return dict.fromkeys(lengths, default if struct is None else struct)
+    values = dict(paths_of(struct))
+    if values.keys() != lengths.keys():
+        raise ValueError(f"{name} must have the keys of length_struct, {list(lengths)}, got {list(values)}")
+    return values
+
+
+class Document:
+    """An element taken apart: a sequence for each feature, its length, and the values of the unpacked meta features."""
+
+    __slots__ = ("arrays", "extras", "lengths")
+
+    def __init__(self, arrays: list[Array], lengths: list[int], extras: list[Any]) -> None:
+        self.arrays = arrays
+        self.lengths = lengths
+        self.extras = extras
+
+
+class DocumentReader:
+    """Takes elements apart.
+
+    Args:
+      features: what is packed.
+      extras: meta features that are not packed but listed.
+    """
+
+    def __init__(self, features: Sequence[Feature], extras: Sequence[str] = ()) -> None:
+        self._features = features
+        self._extras = extras
+        flat = all(len(feature.path) == 1 for feature in features)
+        self._names = [feature.path[0] for feature in features] if flat else []
+        self._limits = [feature.length for feature in features]
+
+    def read(self, element: Any) -> Document:
+        """Returns the document in `element`."""
+        try:
+            arrays = [element[name] for name in self._names]
+        except (KeyError, TypeError, IndexError):
+            arrays = []
+        for array in arrays or (None,):
+            if type(array) is not np.ndarray or not array.ndim:  # nested, a scalar, a list, or missing
+                arrays = [feature.of(element) for feature in self._features]
+                break
+        extras = [self._extra(element, name) for name in self._extras] if self._extras else []
+        return Document(arrays, list(map(len, arrays)), extras)
+
+    @staticmethod
+    def _extra(element: Any, name: str) -> Any:
+        if name not in element:
+            raise KeyError(f"the element has no meta feature {name!r}: it has {list(element)}")
+        return element[name]
+
+    def read_short(self, element: Any) -> Document:
+        """Returns the document in `element`, which must fit into an empty row."""
+        document = self.read(element)
+        for length, limit in zip(document.lengths, self._limits, strict=True):
+            if length > limit:
+                too_long = [
+                    f"{feature.title} has {have}, at most {feature.length} fit"
+                    for feature, have in zip(self._features, document.lengths, strict=True)
+                    if have > feature.length
+                ]
+                raise ValueError(
+                    f"an element is longer than a packed row: {'; '.join(too_long)}. Truncate or split it before packing."
+                )
+        return document

@@ -1,0 +1,63 @@
+"""A stream several times over."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from grain._src.nodes.base import Node
+from grain._src.nodes.counts import count
+from grain._src.nodes.stream import DatasetIterator, StreamNode, field
+
+
+@dataclasses.dataclass(frozen=True)
+class StreamRepeat(StreamNode):
+    """The stream `num_epochs` times, each epoch the same; None repeats without end."""
+
+    name = "repeat"
+    parent: Node
+    num_epochs: int | None = None
+
+    @property
+    def parents(self) -> tuple[Node, ...]:
+        return (self.parent,)
+
+    def build(self, parents: Sequence[DatasetIterator[Any]]) -> DatasetIterator[Any]:
+        return RepeatIterator(self, parents[0])
+
+
+class RepeatIterator(DatasetIterator[Any]):
+    """Its state: the parent's, and how many epochs are complete."""
+
+    def __init__(self, node: StreamRepeat, parent: DatasetIterator[Any]) -> None:
+        super().__init__(parent)
+        self._num_epochs = node.num_epochs
+        self._start = parent.get_state()
+        self._epoch = 0
+        self._untouched = True  # nothing of this epoch was handed out, and it began at the beginning
+
+    def __next__(self) -> Any:
+        while self._num_epochs is None or self._epoch < self._num_epochs:
+            try:
+                element = next(self._parent)
+            except StopIteration:
+                self._next_epoch()
+                continue
+            self._untouched = False
+            return element
+        raise StopIteration
+
+    def _next_epoch(self) -> None:
+        if self._untouched:
+            raise StopIteration  # an empty stream stays empty, however often it is repeated
+        if self._num_epochs is None or self._epoch + 1 < self._num_epochs:
+            self._parent.set_state(self._start)
+        self._epoch += 1
+        self._untouched = True
+
+    def get_state(self) -> dict[str, Any]:
+        return {"parent": self._parent.get_state(), "epoch": self._epoch}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        epoch = count(state, "epoch")
+        self._parent.set_state(field(state, "parent", dict))
+        self._epoch, self._untouched = epoch, False
