@@ -88,6 +88,17 @@ def test_an_end_stays_the_end(tfrecord: str, parquet: str) -> None:
                 next(iterator)
 
 
+def test_a_closed_stream_lets_its_file_go_and_says_so(tfrecord: str, parquet: str) -> None:
+    for ds in (TFRecordIterDataset(tfrecord), ParquetIterDataset(parquet)):
+        iterator = iter(ds)
+        next(iterator)
+        state = iterator.get_state()
+        iterator.close()
+        assert iterator.get_state() == state
+        with pytest.raises(ValueError, match="closed"):
+            next(iterator)
+
+
 def test_files_without_records_end_at_once(tmp_path: Path) -> None:
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     pq.write_table(pa.table({"a": pa.array([], pa.int64())}), tmp_path / "none.parquet")
@@ -201,7 +212,7 @@ def test_a_slice_leaves_some_of_the_files(tmp_path: Path) -> None:
 def test_a_state_of_other_files_is_refused(tmp_path: Path) -> None:
     names = many_files(tmp_path, [1, 1, 1])
     state = iter(ParquetIterDataset(names)).get_state()
-    with pytest.raises(StateError, match="3 files read in turn, these are 2"):
+    with pytest.raises(StateError, match="cycle of 3 streams, this one has 2"):
         iter(ParquetIterDataset(names[:2])).set_state(state)
-    with pytest.raises(StateError, match="there are 3"):
+    with pytest.raises(StateError, match="these 3"):
         iter(ParquetIterDataset(names)).set_state({**state, "next_index_in_datasets": 9})

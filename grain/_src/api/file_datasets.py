@@ -3,9 +3,11 @@
 from typing import Any
 
 from grain._src.api.iter_dataset import IterDataset
+from grain._src.nodes.interleave import StreamInterleave
 from grain._src.sources import files
-from grain._src.sources.in_turn import InTurn
 from grain._src.sources.streams import ParquetStream, TFRecordStream
+
+_FILES_IN_TURN = 16
 
 
 class TFRecordIterDataset(IterDataset[bytes]):
@@ -40,4 +42,6 @@ class ParquetIterDataset(IterDataset[dict[str, Any]]):
     def _use(self, streams: tuple[ParquetStream, ...]) -> None:
         if not streams:
             raise ValueError(f"the slice leaves none of the {len(self._streams)} files")
-        self._own_node = streams[0] if len(streams) == 1 else InTurn(streams)
+        self._own_node = (
+            streams[0] if len(streams) == 1 else StreamInterleave(streams, min(len(streams), _FILES_IN_TURN))
+        )

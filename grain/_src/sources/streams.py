@@ -6,7 +6,7 @@ from typing import Any
 
 from grain._src.errors import StateError
 from grain._src.nodes.base import Node
-from grain._src.nodes.stream import DatasetIterator, StreamNode, field
+from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
 from grain._src.sources.parquet import Columns, ParquetReader, rows
 from grain._src.sources.tfrecord import FRAME, TFRecordReader
 
@@ -57,6 +57,8 @@ class TFRecordIterator(DatasetIterator[bytes]):
         self._records: Iterator[bytes] | None = None
 
     def __next__(self) -> bytes:
+        if self._closed:
+            raise closed_error("tfrecord")
         if self._records is None:
             self._reader = self._reader or TFRecordReader(self._path)
             self._records = self._reader.read_from(self._offset)
@@ -68,6 +70,10 @@ class TFRecordIterator(DatasetIterator[bytes]):
             raise
         self._offset += FRAME + len(record)
         return record
+
+    def close(self) -> None:
+        super().close()
+        self._reader = self._records = None
 
     def get_state(self) -> dict[str, Any]:
         return {"reader_offset": self._offset}
@@ -93,6 +99,8 @@ class ParquetIterator(DatasetIterator[dict[str, Any]]):
         self._rows: Iterator[dict[str, Any]] | None = None
 
     def __next__(self) -> dict[str, Any]:
+        if self._closed:
+            raise closed_error("parquet")
         while True:
             if self._rows is None:
                 self._rows = rows(self._rest_of_group())
@@ -120,6 +128,10 @@ class ParquetIterator(DatasetIterator[dict[str, Any]]):
         if following is None:
             raise StopIteration
         self._group, self._row, self._rows = following, 0, None
+
+    def close(self) -> None:
+        super().close()
+        self._reader = self._rows = None
 
     def get_state(self) -> dict[str, Any]:
         return {"row_group": self._group, "index_within_row_group": self._row}
