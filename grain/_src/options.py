@@ -59,7 +59,7 @@ class MultiprocessingOptions:
     num_workers: int = 0
     per_worker_buffer_size: int = 1
     enable_profiling: bool = False
-    worker_timeout: float | None = None
+    worker_timeout: float | None = dataclasses.field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         arguments.non_negative("num_workers", self.num_workers)

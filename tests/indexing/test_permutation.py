@@ -18,10 +18,16 @@ def test_it_is_a_bijection(size, seed):
     assert sorted(images.tolist()) == list(range(size))
 
 
-@pytest.mark.parametrize("size", [2**16 - 1, 2**16, 2**16 + 1, 2**17 + 3])
+@pytest.mark.parametrize("size", [2**16 - 1, 2**16, 2**16 + 2, 2**17 + 3])
 def test_it_is_a_bijection_around_the_smallest_block_of_bits(size):
     images = permute_array(np.arange(size), size - 1, 7)
     assert np.array_equal(np.sort(images), np.arange(size))
+
+
+@pytest.mark.parametrize("bits", [16, 18, 24, 32])
+def test_a_last_index_that_does_not_fit_the_block_is_taken_for_the_first_as_in_the_reference(bits):
+    assert permute(2**bits, 2**bits, 3) == permute(0, 2**bits, 3)
+    assert len(set(permute_array(np.array([0, 2**bits]), 2**bits, 3).tolist())) == 1
 
 
 @given(st.integers(0, 10**15), SEEDS, st.sampled_from([4, 6, 8]), st.data())

@@ -157,7 +157,7 @@ class IterDataset(Dataset[T]):
 
     def seed(self, seed: int) -> IterDataset[T]:
         """Returns the same stream; random transformations after it derive their seeds from `seed`."""
-        return IterDataset._of(steps.StreamSeed(self._node, arguments.seed("seed", seed)), (self,))
+        return IterDataset._of(steps.StreamSeed(self._node, arguments.non_negative("seed", seed)), (self,))
 
     def apply(self, transformations: transforms.Transformation | transforms.Transformations) -> IterDataset[Any]:
         """Returns the stream with one or several transformations applied, in order."""

@@ -110,7 +110,7 @@ class MapDataset(Dataset[T]):
         >>> list(MapDataset.concatenate([MapDataset.range(2), MapDataset.range(5, 7)]))
         [0, 1, 5, 6]
         """
-        datasets = _datasets("datasets", datasets)
+        datasets = _datasets("datasets", datasets, least=0)
         if any(len(dataset) == sys.maxsize for dataset in datasets[:-1]):
             raise ValueError("a dataset that repeats without end cannot be followed by another: call `repeat` last")
         return MapDataset._of(combine.Concatenate(tuple(ds._map_node for ds in datasets)), datasets)
@@ -212,7 +212,7 @@ class MapDataset(Dataset[T]):
         """
         if num_epochs is not None and arguments.integer("num_epochs", num_epochs) < 1:
             raise ValueError(f"num_epochs must be a positive integer or None, got {num_epochs!r}")
-        if num_epochs is None and len(self) == sys.maxsize:
+        if len(self) == sys.maxsize:
             raise ValueError("the dataset repeats without end already: repeating it again has no effect")
         return MapDataset._of(order.Repeat(self._map_node, num_epochs, bool(reseed_each_epoch)), (self,))
 
@@ -241,7 +241,7 @@ class MapDataset(Dataset[T]):
         >>> list(MapDataset.range(4).seed(1).shuffle())
         [1, 0, 2, 3]
         """
-        return MapDataset._of(order.Seed(self._map_node, arguments.seed("seed", seed)), (self,))
+        return MapDataset._of(order.Seed(self._map_node, arguments.non_negative("seed", seed)), (self,))
 
     def apply(self, transformations: transforms.Transformation | transforms.Transformations) -> MapDataset[Any]:
         """Returns the dataset with one or several transformations applied, in order.
@@ -292,9 +292,9 @@ def _source_node(records: Any) -> MapNode:
     return source.Source(records)
 
 
-def _datasets(name: str, datasets: Sequence[MapDataset[Any]]) -> list[MapDataset[Any]]:
+def _datasets(name: str, datasets: Sequence[MapDataset[Any]], least: int = 1) -> list[MapDataset[Any]]:
     given = list(datasets)
-    if not given:
+    if len(given) < least:
         raise ValueError(f"{name} must hold at least one dataset, got none")
     for dataset in given:
         if not isinstance(dataset, MapDataset):

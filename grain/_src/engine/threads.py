@@ -90,7 +90,8 @@ class _Work:
         self._size = 1
         self._element_bytes = 1.0
         self._lane: _Lane | None = None
-        self._lane_records = 1 if node.eager else max(1, BLOCK_RECORDS // node.width)
+        self._lane_size = 1  # grows while index arithmetic is quick
+        self._lane_most = 1 if node.eager else max(1, BLOCK_RECORDS // node.width)
 
     # The consumer's side.
 
@@ -165,9 +166,7 @@ class _Work:
         try:
             while missing:
                 if lane is None:
-                    end = min(max(claim.end, claim.start + self._lane_records), self._length)
-                    elements_ahead = self._node.stream(np.arange(claim.end - missing, end))
-                    lane = _Lane(elements_ahead, claim.generation, end)
+                    lane = self._open_lane(claim, claim.end - missing)
                 elements.extend(islice(lane.elements, missing))
                 if (missing := claim.end - claim.start - len(elements)) > 0:
                     if claim.end - missing < lane.end:
@@ -183,6 +182,16 @@ class _Work:
                 lane.position = claim.end
                 self._lane = lane
         return elements, error
+
+    def _open_lane(self, claim: "_Claim", start: int) -> "_Lane":
+        end = min(max(claim.end, start + self._lane_size), self._length)
+        began = perf_counter()
+        elements = self._node.stream(np.arange(start, end))
+        if perf_counter() - began < BLOCK_SECONDS:
+            self._lane_size = min(2 * self._lane_size, self._lane_most)
+        else:
+            self._lane_size = max(1, self._lane_size // 2)
+        return _Lane(elements, claim.generation, end)
 
     def _resize(self, seconds: float, elements: list[Any]) -> None:
         if elements:

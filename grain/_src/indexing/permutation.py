@@ -52,7 +52,7 @@ def _word_bits(max_index: int) -> int:
 
 
 def _overflows(max_index: int, bits: int) -> bool:
-    """Whether the last index does not fit the block: then it stays in its place, and the others change theirs."""
+    """Whether the last index does not fit the block. The reference then takes it for index 0, and so do we."""
     return max_index == 1 << (2 * bits)
 
 
@@ -91,14 +91,31 @@ def _encrypt(value: int, keys: tuple[int, ...], bits: int) -> int:
 
 @functools.lru_cache(maxsize=16)
 def _small_table(max_index: int, seed: int, rounds: int) -> IndexArray:
-    """The whole permutation of a domain that fits the smallest block, where walking would take many steps."""
-    domain = np.arange(1 << _MIN_BITS, dtype=np.uint32)
-    step = _encrypt_array(domain, _round_keys(seed, rounds, _MIN_BITS // 2), _MIN_BITS // 2).astype(np.int64)
-    result = step[: max_index + 1].copy()
-    step[: max_index + 1] = domain[: max_index + 1]  # inside: stay; outside: walk on
-    while (result > max_index).any():
-        result = step[result]
-        step = step[step]  # doubles the number of steps taken at once
+    """The whole permutation of a domain that fits the smallest block, where walking would take many steps.
+
+    The block has two words of one byte, so all of its 65,536 values are encrypted at once in byte arrays, where shifts cut
+    off what a rotation brings back (and a rotation by 8 changes nothing).
+    """
+    word = np.arange(256, dtype=np.uint8)
+    left: Any = np.repeat(word, 256)
+    right: Any = np.tile(word, 256)
+    for key in _round_keys(seed, rounds, _MIN_BITS // 2):
+        mixed = ((right << 1) | (right >> 7)) & right
+        mixed ^= (right << 2) | (right >> 6)
+        mixed ^= np.uint8(key)
+        mixed ^= left
+        left, right = right, mixed
+    if rounds % 2:
+        left, right = right, left
+    step: IndexArray = (left.astype(np.int64) << 8) | right
+    inside = min(max_index + 1, 1 << _MIN_BITS)
+    result = step[:inside].copy()
+    step[:inside] = np.arange(inside)  # inside: stay; outside: walk on
+    # Each doubling takes twice as many steps at once; the last 16 to 32 are cheaper taken one by one.
+    for _ in range(max(0, ((1 << _MIN_BITS) // inside).bit_length() - 5)):
+        step = step.take(step, mode="clip")
+    while result.max() > max_index:
+        result = step.take(result, mode="clip")
     result.flags.writeable = False
     return result
 
@@ -109,8 +126,7 @@ def permute_array(indices: IndexArray, max_index: int, seed: int, rounds: int = 
         return np.zeros_like(indices)
     bits = _word_bits(max_index)
     if _overflows(max_index, bits):
-        last = indices == max_index
-        return np.where(last, indices, permute_array(indices - last, max_index - 1, seed, rounds))
+        indices = np.where(indices == max_index, 0, indices)
     if bits == _MIN_BITS // 2:
         return _small_table(max_index, seed, rounds)[indices]
     keys = _round_keys(seed, rounds, bits)
@@ -133,8 +149,8 @@ def permute(index: int, max_index: int, seed: int, rounds: int = 4) -> int:
     if max_index == 0:
         return 0
     bits = _word_bits(max_index)
-    if _overflows(max_index, bits):
-        return index if index == max_index else permute(index, max_index - 1, seed, rounds)
+    if _overflows(max_index, bits) and index == max_index:
+        index = 0
     if bits == _MIN_BITS // 2:
         return int(_small_table(max_index, seed, rounds)[index])
     keys = _round_keys(seed, rounds, bits)

@@ -65,10 +65,10 @@ class Select(RoutingNode):
         return len(self.selection)
 
     def route(self, index: int) -> tuple[int, int]:
-        component, at = self.selection[index % self.length]
+        component, at = self.selection[index]  # as it is, past the end too: the map may give later epochs others
         if not 0 <= component < len(self.components):
             raise IndexError(
-                f"{type(self.selection).__name__}[{index % self.length}] names dataset {component}, "
+                f"{type(self.selection).__name__}[{index}] names dataset {component}, "
                 f"but there are {len(self.components)}"
             )
         return int(component), int(at)
@@ -98,7 +98,7 @@ class Concatenate(RoutingNode):
 
     @cached_property
     def length(self) -> int:
-        return min(sys.maxsize, self._ends[-1])
+        return min(sys.maxsize, self._ends[-1]) if self._ends else 0
 
     def route(self, index: int) -> tuple[int, int]:
         epoch, offset = divmod(index, self.length)

@@ -1,6 +1,7 @@
 """Flat maps: one element in, several out, with random access and in a stream."""
 
 import dataclasses
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -36,7 +37,7 @@ class FlatMap(MapNode):
 
     @property
     def length(self) -> int:
-        return self.parent.length * self.max_fan_out
+        return min(sys.maxsize, self.parent.length * self.max_fan_out)
 
     @property
     def sparse(self) -> bool:
