@@ -19,12 +19,12 @@ class FlatMapMapDataset(MapDataset[Any]):
 
 
 class FlatMapIterDataset(IterDataset[Any]):
-    """Each element of a stream becomes up to `transform.max_fan_out` elements."""
+    """Each element of a stream becomes several."""
 
     def __init__(self, parent: IterDataset[Any], transform: transforms.FlatMap) -> None:
         super().__init__(parent)
-        function, most = transforms.flat_method_of(transform)
-        self._own_node = flat_map.StreamFlatMap(parent._node, function, most)
+        function = transforms.method_of(transform, transforms.FlatMap, "flat_map")
+        self._own_node = flat_map.StreamFlatMap(parent._node, function)
 
 
 class WithOptionsIterDataset(IterDataset[Any]):

@@ -164,6 +164,5 @@ class IterDataset(Dataset[T]):
         return apply_transformations(self, transformations)
 
     def _flat_map(self, transform: transforms.FlatMap) -> IterDataset[Any]:
-        function, most = transforms.flat_method_of(transform)
-        node = flat_map.StreamFlatMap(self._node, function, most)
-        return IterDataset._of(node, (self,))
+        function = transforms.method_of(transform, transforms.FlatMap, "flat_map")
+        return IterDataset._of(flat_map.StreamFlatMap(self._node, function), (self,))

@@ -86,7 +86,7 @@ def _apply(node: Node, operation: Any, sampled: SampledSource) -> Node:
         case old.FilterOperation():
             return steps.LoaderFilter(node, operation.condition_function)
         case transforms.FlatMap():
-            return StreamFlatMap(node, operation.flat_map, operation.max_fan_out)
+            return StreamFlatMap(node, operation.flat_map)
         case transforms.Batch() | old.BatchOperation():
             return StreamBatch(node, operation.batch_size, operation.drop_remainder, operation.batch_fn)
     raise AssertionError(f"{operation!r} needs records")
@@ -113,7 +113,7 @@ def _apply_to_records(node: Node, operation: Any) -> Node:
             return steps.LoaderFilter(node, records.FilterData(operation.condition_function))
         case transforms.FlatMap():
             fan = records.FlatMapData(operation.flat_map, operation.max_fan_out)
-            return StreamFlatMap(node, fan, operation.max_fan_out)
+            return StreamFlatMap(node, fan)
         case transforms.Batch() | old.BatchOperation():
             stacked = records.BatchData(operation.batch_fn)
             return StreamBatch(node, operation.batch_size, operation.drop_remainder, stacked)

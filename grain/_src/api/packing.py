@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from grain._src import arguments
+from grain._src import arguments, trees
 from grain._src.api.dataset import Dataset
 from grain._src.api.iter_dataset import IterDataset
 from grain._src.nodes.concat_then_split import BOSHandling, StreamConcatThenSplit
 from grain._src.nodes.packing import StreamBestFitPack, StreamPack
 from grain._src.nodes.packing_bins import Bins
-from grain._src.nodes.packing_features import Document, DocumentReader, Feature, features_of, paths_of
-from grain._src.nodes.packing_rows import Like, pack_marks, pack_values, put
+from grain._src.nodes.packing_features import Document, DocumentReader, Feature, features_of
+from grain._src.nodes.packing_rows import Like, pack_marks, pack_values
 from grain._src.records import Record
 
 
@@ -167,35 +167,39 @@ class PackAndBatchOperation:
 
     def __call__(self, input_iterator: Iterator[Record[Any]]) -> Iterator[Record[Any]]:
         """Yields a packed batch whenever a record does not fit any more, and one at the end."""
-        features = [
-            Feature(path, arguments.positive("length_struct", length)) for path, length in paths_of(self.length_struct)
-        ]
-        reader = DocumentReader(features)
-        batch = _Batch(features, self)
+        batch = _Batch(self)
         last: Record[Any] | None = None
         for record in input_iterator:
-            document = reader.read_short(record.data)
-            if not batch.add(document):
+            if not batch.add(record.data):
                 assert last is not None
                 yield Record(last.metadata.remove_record_key(), batch.write())
-                batch = _Batch(features, self)
-                batch.add(document)
+                batch = _Batch(self)
+                batch.add(record.data)
             last = record
         if last is not None:
             yield Record(last.metadata.remove_record_key(), batch.write())
 
 
 class _Batch:
-    """A batch being filled."""
+    """A batch being filled; elements are trees as `length_struct` is one."""
 
-    def __init__(self, features: Sequence[Feature], operation: PackAndBatchOperation) -> None:
-        self._features = features
-        self._bins = Bins(features, operation.batch_size, operation.max_sequences_per_bin, best=False)
+    def __init__(self, operation: PackAndBatchOperation) -> None:
+        self._struct = operation.length_struct
+        lengths = trees.leaves(self._struct)
+        self._features = [
+            Feature((f"leaf {number}",), arguments.positive("length_struct", length))
+            for number, length in enumerate(lengths)
+        ]
+        self._reader = DocumentReader(self._features)
+        self._bins = Bins(self._features, operation.batch_size, operation.max_sequences_per_bin, best=False)
         self._rows: list[list[Document]] = [[] for _ in range(operation.batch_size)]
         self._likes: list[Like] = []
 
-    def add(self, document: Document) -> bool:
-        """Puts a document into a row; says no if it fits none."""
+    def add(self, element: Any) -> bool:
+        """Puts an element into a row; says no if it fits none."""
+        flat: dict[str, Any] = {}
+        trees.map_leaves(lambda _, leaf: flat.setdefault(f"leaf {len(flat)}", leaf), self._struct, element)
+        document = self._reader.read_short(flat)
         self._likes = self._likes or [Like(array) for array in document.arrays]
         for like, feature, array in zip(self._likes, self._features, document.arrays, strict=True):
             like.check(feature, array)
@@ -206,14 +210,17 @@ class _Batch:
 
     def write(self) -> tuple[Any, Any, Any]:
         """Returns the values, segment ids and positions."""
-        out: tuple[dict[str, Any], ...] = ({}, {}, {})
+        values, segments, positions = [], [], []
         for number, feature in enumerate(self._features):
             like = self._likes[number]
             arrays = [[document.arrays[number] for document in row] for row in self._rows]
             lengths = [list(map(len, own)) for own in arrays]
-            values = np.stack([pack_values(feature, like, *both) for both in zip(arrays, lengths, strict=True)])
+            values.append(np.stack([pack_values(feature, like, *both) for both in zip(arrays, lengths, strict=True)]))
             marks = [pack_marks(feature.length, own) for own in lengths]
-            for tree, leaf in zip(out, (values, *map(np.stack, zip(*marks, strict=True))), strict=True):
-                put(tree, ("tree", *feature.path), leaf)
-        values, segments, positions = (tree["tree"] for tree in out)
-        return values, segments, positions
+            segments.append(np.stack([own[0] for own in marks]))
+            positions.append(np.stack([own[1] for own in marks]))
+        return self._tree(values), self._tree(segments), self._tree(positions)
+
+    def _tree(self, leaves: list[Any]) -> Any:
+        remaining = iter(leaves)
+        return trees.map_leaves(lambda _: next(remaining), self._struct)

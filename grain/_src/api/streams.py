@@ -1,12 +1,14 @@
 """Handles of transformations of whole streams: windows, zips, interleaving, limits, repeats, caches, rebatching."""
 
+import dataclasses
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from grain._src import arguments
 from grain._src.api.dataset import Dataset
 from grain._src.api.iter_dataset import IterDataset
 from grain._src.api.map_dataset import MapDataset
+from grain._src.nodes.base import Node
 from grain._src.nodes.cache import StreamCache
 from grain._src.nodes.interleave import StreamInterleave
 from grain._src.nodes.limit import StreamLimit
@@ -96,7 +98,7 @@ class InterleaveIterDataset(IterDataset[T]):
     interleave pipelines over `ds[i::n]` with `cycle_length=n`.
 
     Args:
-      datasets: streams or datasets with random access.
+      datasets: streams or datasets with random access; a MapDataset of such makes each when its turn comes.
       cycle_length: how many are read in turn.
       num_make_iter_threads: threads that start coming streams ahead of their turn; 0 starts each when it is needed.
       make_iter_buffer_size: how many streams are started ahead.
@@ -105,7 +107,7 @@ class InterleaveIterDataset(IterDataset[T]):
 
     def __init__(
         self,
-        datasets: Sequence[Dataset[T]],
+        datasets: Sequence[Dataset[T]] | MapDataset[Any],
         *,
         cycle_length: int,
         num_make_iter_threads: int = 1,
@@ -115,8 +117,13 @@ class InterleaveIterDataset(IterDataset[T]):
         super().__init__(datasets)
         if not self._parents:
             raise ValueError("datasets must hold at least one dataset, got none")
+        components: Sequence[Node]
+        if isinstance(datasets, MapDataset):
+            components = _NodesOf(datasets)
+        else:
+            components = tuple(dataset._node for dataset in self._parents)
         self._own_node = StreamInterleave(
-            tuple(dataset._node for dataset in self._parents),
+            components,
             arguments.positive("cycle_length", cycle_length),
             arguments.non_negative("num_make_iter_threads", num_make_iter_threads),
             arguments.non_negative("make_iter_buffer_size", make_iter_buffer_size),
@@ -133,14 +140,33 @@ class InterleaveIterDataset(IterDataset[T]):
         del sequential_slice
         node = self._own_node
         assert isinstance(node, StreamInterleave)
-        self._parents = tuple(self._parents[sl])
-        self._own_node = StreamInterleave(
-            node.components[sl],
-            node.cycle_length,
-            node.num_make_iter_threads,
-            node.make_iter_buffer_size,
-            node.iter_buffer_size,
-        )
+        if isinstance(node.components, tuple):
+            self._parents = tuple(self._parents[sl])
+        self._own_node = dataclasses.replace(node, components=node.components[sl])
+
+
+class _NodesOf(Sequence[Node]):
+    """The nodes of the datasets that a dataset has for elements."""
+
+    def __init__(self, datasets: MapDataset[Any]) -> None:
+        self._datasets = datasets
+
+    def __len__(self) -> int:
+        return len(self._datasets)
+
+    @overload
+    def __getitem__(self, index: int) -> Node: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "_NodesOf": ...
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return _NodesOf(self._datasets[index])
+        dataset = self._datasets[index]
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"datasets[{index}] must be a dataset, got {type(dataset).__name__}")
+        return dataset._node
 
 
 class LimitIterDataset(IterDataset[T]):

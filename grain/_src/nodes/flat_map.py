@@ -13,8 +13,13 @@ from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
 
 
-def _fan_out(function: Callable[[Any], Sequence[Any]], element: Any, most: int) -> Sequence[Any]:
+def _outputs_of(function: Callable[[Any], Sequence[Any]], element: Any) -> Sequence[Any]:
     outputs = function(element)
+    return outputs if hasattr(outputs, "__len__") else list(outputs)
+
+
+def _fan_out(function: Callable[[Any], Sequence[Any]], element: Any, most: int) -> Sequence[Any]:
+    outputs = _outputs_of(function, element)
     if len(outputs) > most:
         raise ValueError(
             f"flat_map gave {len(outputs)} elements for one, more than max_fan_out={most}. Raise `max_fan_out`."
@@ -72,12 +77,11 @@ class FlatMap(MapNode):
 
 @dataclasses.dataclass(frozen=True)
 class StreamFlatMap(StreamNode):
-    """Each element of a stream becomes several."""
+    """Each element of a stream becomes several, any number of them: a stream needs no places to put them in."""
 
     name = "flat_map"
     parent: Node
     function: Callable[[Any], Sequence[Any]]
-    max_fan_out: int
 
     @property
     def parents(self) -> tuple[Node, ...]:
@@ -106,7 +110,7 @@ class FlatMapIterator(DatasetIterator[Any]):
             try:
                 element = next(self._parent)
                 if element is not None:
-                    self._outputs = _fan_out(self._node.function, element, self._node.max_fan_out)
+                    self._outputs = _outputs_of(self._node.function, element)
             except Exception:
                 self._before = self._parent.get_state()  # a later `next` goes on after the element that failed
                 raise
@@ -130,7 +134,7 @@ class FlatMapIterator(DatasetIterator[Any]):
     def _consumed(self, number: int) -> Sequence[Any]:
         """Returns the outputs of the parent's next element, of which `number` were handed out."""
         element = next(self._parent, None)
-        outputs = () if element is None else _fan_out(self._node.function, element, self._node.max_fan_out)
+        outputs = () if element is None else _outputs_of(self._node.function, element)
         if not 0 <= number <= len(outputs):
             raise StateError(f"the state says {number} outputs of an element are consumed, it has {len(outputs)}")
         return outputs

@@ -2,7 +2,7 @@
 
 import contextvars
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -23,7 +23,7 @@ class StreamInterleave(Node):
     """
 
     name = "interleave"
-    components: tuple[Node, ...]
+    components: Sequence[Node]  # perhaps made when they are asked for
     cycle_length: int
     num_make_iter_threads: int = 1
     make_iter_buffer_size: int = 1
@@ -31,7 +31,7 @@ class StreamInterleave(Node):
 
     @property
     def parents(self) -> tuple[Node, ...]:
-        return self.components
+        return self.components if isinstance(self.components, tuple) else ()
 
     def describe(self) -> str:
         return f"interleave({len(self.components)} datasets, cycle_length={self.cycle_length})"

@@ -20,14 +20,14 @@ class Feature:
       path: the keys that lead to it in an element.
       length: of a packed row.
       alignment: every sequence begins at a multiple of it.
-      padding: the value between and after the sequences.
+      padding: the value between and after the sequences; None is the zero of their dtype.
       meta: whether it gets no segment ids and no positions.
     """
 
     path: tuple[str, ...]
     length: int
     alignment: int = 1
-    padding: Any = 0
+    padding: Any = None
     meta: bool = False
 
     @property
@@ -57,9 +57,9 @@ def features_of(
     """Returns the features that `length_struct` names, in order of their names."""
     if not isinstance(length_struct, Mapping) or not length_struct:
         raise ValueError(f"length_struct must be a dict with the length of each feature, got {length_struct!r}")
-    lengths = dict(paths_of(length_struct))
+    lengths = dict(_paths(length_struct))
     alignments = _like("pack_alignment_struct", alignment, lengths, 1)
-    paddings = _like("padding_struct", padding, lengths, 0)
+    paddings = _like("padding_struct", padding, lengths, None)
     features = []
     for path, length in sorted(lengths.items()):
         name = "".join(f"[{key!r}]" for key in path)
@@ -80,20 +80,20 @@ def features_of(
     return tuple(features)
 
 
-def paths_of(struct: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _paths(struct: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yields each leaf of a nested dict with the keys that lead to it."""
     if not isinstance(struct, Mapping):
         yield path, struct
         return
     for key, value in struct.items():
-        yield from paths_of(value, (*path, key))
+        yield from _paths(value, (*path, key))
 
 
 def _like(name: str, struct: Any, lengths: Mapping[tuple[str, ...], Any], default: Any) -> dict[tuple[str, ...], Any]:
     """Returns a value for each feature: from a struct with the same keys, or one for all."""
     if not isinstance(struct, Mapping):
         return dict.fromkeys(lengths, default if struct is None else struct)
-    values = dict(paths_of(struct))
+    values = dict(_paths(struct))
     if values.keys() != lengths.keys():
         raise ValueError(f"{name} must have the keys of length_struct, {list(lengths)}, got {list(values)}")
     return values

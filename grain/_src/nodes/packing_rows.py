@@ -38,6 +38,7 @@ def pack_values(
 ) -> Array:
     """Returns a row with the sequences at `starts`, or one after the other."""
     row = np.empty((feature.length, *like.shape), like.dtype)
+    padding = np.zeros((), like.dtype) if feature.padding is None else feature.padding
     if starts is None:
         end = sum(lengths)
         if arrays:
@@ -48,9 +49,9 @@ def pack_values(
                     like.check(feature, array)
                 raise
         if end < feature.length:
-            row[end:] = feature.padding
+            row[end:] = padding
         return row
-    row[:] = feature.padding
+    row[:] = padding
     for start, own, array in zip(starts, lengths, arrays, strict=True):
         row[start : start + own] = array
     return row

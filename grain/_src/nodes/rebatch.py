@@ -73,10 +73,12 @@ class RebatchIterator(DatasetIterator[Any]):
                 try:
                     self._next_batch()
                 except StopIteration:
+                    self._before = self._parent.get_state()
                     if not self._pieces or self._node.drop_remainder:
                         self._begin_output()
                         raise
                     break
+                continue
             take = min(self._missing, self._rows - self._used)
             self._pieces.append(self._cut(take))
             self._used += take
