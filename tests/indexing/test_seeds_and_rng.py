@@ -77,7 +77,6 @@ def test_a_pool_pickles_as_its_seed():
     assert pickle.loads(pickle.dumps(pool)).acquire_rng(4).random() == fresh(9, 4).random()
 
 
-@pytest.mark.parametrize("seed", [-1, 2**32])
-def test_a_seed_out_of_range_is_refused(seed):
-    with pytest.raises(ValueError, match="seed must be between 0 and"):
-        RngPool(seed)
+def test_a_negative_seed_is_refused():
+    with pytest.raises(ValueError, match="seed must be an integer of at least 0, got -1"):
+        RngPool(-1)
