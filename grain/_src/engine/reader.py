@@ -1,5 +1,6 @@
 """The iterator over a dataset with random access: its whole state is the index of the next element."""
 
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Protocol
 
@@ -38,9 +39,10 @@ class ReaderIterator(DatasetIterator[Any]):
         self._seek(0)
 
     def _seek(self, position: int) -> None:
+        self._begun, self._dropped = position, 0  # what the drops do not know yet
         self._block = Block.of([], position)
         self._items = self._block.items
-        self._drops.restart(position)
+        self._drops.restart()
 
     @property
     def position(self) -> int:
@@ -93,7 +95,7 @@ class ReaderIterator(DatasetIterator[Any]):
     def _drop(self) -> None:
         if self.holes is not None:
             self.holes.append(self._block.position - 1)
-        self._drops.drop(self._block.position)
+        self._dropped += 1
 
     def _advance(self) -> None:
         """Goes on to the next block; raises the error that stands at its place, or StopIteration."""
@@ -108,10 +110,20 @@ class ReaderIterator(DatasetIterator[Any]):
             stop = EarlyStop()
             self._fail(stop)
             raise stop
+        if not self._drops.strict:
+            begun, dropped = self._begun, self._dropped
+            self._begun, self._dropped = done.end, 0
+            self._drops.add(done.end - begun, dropped)
         block = self._reader.block_at(done.end)
         if block is None:
             raise StopIteration
-        self._block, self._items = block, block.items
+        self._block, self._items = block, self._judged(block.items) if self._drops.strict else block.items
+
+    def _judged(self, items: Iterator[Any]) -> Iterator[Any]:
+        """Raises exactly where too much was dropped."""
+        for element in items:
+            self._drops.add(1, element is None and not self._allow_nones)
+            yield element
 
     def _fail(self, error: BaseException) -> None:
         """Stays at the element that failed, so that a later `next` tries it again."""

@@ -16,37 +16,56 @@ from grain._src.nodes.custom import CustomStream
 from grain._src.nodes.elastic import GlobalBatch
 from grain._src.nodes.interleave import InterleaveIterator, StreamInterleave
 from grain._src.nodes.prefetch import ProcessPrefetch, ThreadPrefetch
-from grain._src.nodes.steps import Step
+from grain._src.nodes.steps import Step, StreamWithoutHoles
 from grain._src.nodes.stream import DatasetIterator, StreamNode
 from grain._src.nodes.to_iter import ToIter, WithOptions
 
 
 def iterate(node: Node) -> DatasetIterator[Any]:
-    """Returns an iterator over the elements of `node`, at its beginning."""
+    """Returns an iterator over the elements of `node`, at its beginning.
+
+    Options hold for the whole pipeline, wherever they stand in it; the outermost win.
+    """
+    here = context.current()
+    options = here.options
+    waiting = [node]
+    while waiting:
+        above = waiting.pop()
+        waiting += above.parents
+        if isinstance(above, WithOptions):
+            options = options.merge(above.options)
+    with context.using(dataclasses.replace(here, options=options)):
+        return _start(node)
+
+
+def _start(node: Node) -> DatasetIterator[Any]:
     if isinstance(node, MapNode):
         node = ToIter(node)
     if isinstance(node, ProcessPrefetch):
         return _spread(node)
     if isinstance(node, ThreadPrefetch):
-        parent = iterate(node.parent)
+        parent = _start(node.parent)
         return AheadIterator(parent, node.buffer_size) if node.buffer_size else parent
     workers = context.current().workers
-    if workers is not None and (stage := stage_of(node)) is not None:
-        return processes.StageIterator(stage, workers)
-    if workers is not None and (remote := remote_of(node)) is not None:
+    strict = bool(context.current().options.filter_raise_threshold_ratio)
+    stage = stage_of(node) if workers is not None else None
+    if workers is not None and stage is not None:
+        if not (strict and stage.thinned):
+            return processes.StageIterator(stage, workers)
+        if isinstance(node, ToIter):  # what is dropped is counted in order, here
+            return _start(StreamWithoutHoles(dataclasses.replace(node, allow_nones=True)))
+    if workers is not None and not strict and (remote := remote_of(node)) is not None:
         return processes.RemoteIterator(remote, workers)
-    if workers is not None and isinstance(node, Step):
+    if workers is not None and isinstance(node, Step) and not strict:
         above, spreads = spreads_of(node)
-        iterator = iterate(above)
+        iterator = _start(above)
         for spread in spreads:
             iterator = processes.SpreadIterator(spread, iterator, workers)
         return iterator
     if isinstance(node, ToIter):
         return _read(node)
     if isinstance(node, WithOptions):
-        here = context.current()
-        with context.using(dataclasses.replace(here, options=here.options.merge(node.options))):
-            return iterate(node.parent)
+        return _start(node.parent)
     if isinstance(node, GlobalBatch):
         return GlobalBatchIterator(node, iterate)
     if isinstance(node, StreamInterleave):
@@ -54,17 +73,17 @@ def iterate(node: Node) -> DatasetIterator[Any]:
     if isinstance(node, CustomStream):
         return node.build(())
     if isinstance(node, StreamNode):
-        return node.build([iterate(parent) for parent in node.parents])
+        return node.build([_start(parent) for parent in node.parents])
     raise TypeError(f"cannot iterate over {node!r}")
 
 
 def _spread(node: ProcessPrefetch) -> DatasetIterator[Any]:
     here = context.current()
     if not node.options.num_workers or here.workers is not None:
-        return iterate(node.parent)  # within the pipeline of another `mp_prefetch` its workers do everything
+        return _start(node.parent)  # within the pipeline of another `mp_prefetch` its workers do everything
     pool = processes.Pool(node.options, node.worker_init_fn)
     with context.using(dataclasses.replace(here, workers=pool)):
-        return processes.PooledIterator(iterate(node.parent), pool)
+        return processes.PooledIterator(_start(node.parent), pool)
 
 
 def _read(node: ToIter) -> DatasetIterator[Any]:

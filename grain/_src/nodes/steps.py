@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from grain._src.indexing.rng import RngPool
 from grain._src.nodes.base import Node
 from grain._src.nodes.blame import annotate_steps
-from grain._src.nodes.drops import Drops
+from grain._src.nodes.drops import WINDOW, Drops
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_elements, field
 
 
@@ -184,12 +184,36 @@ class _FilterRun(StepRun):
 
     def attach(self, elements: Iterator[Any]) -> Iterator[Any]:
         function, drops = self.function, self.drops
-        drops.restart(0)
-        for seen, element in enumerate(elements, 1):
-            if function(element):
-                yield element
-            else:
-                drops.drop(seen)
+        drops.restart()
+        going = True
+        while going:
+            dropped = 0
+            for element in islice(elements, WINDOW - 1):
+                if function(element):
+                    yield element
+                else:
+                    dropped += 1
+            going = False
+            for element in islice(elements, 1):  # the window is judged before its last element is handed out
+                going = True
+                kept = function(element)
+                drops.add(WINDOW, dropped if kept else dropped + 1)
+                if kept:
+                    yield element
+
+
+def _is_element(element: Any) -> bool:
+    return element is not None
+
+
+@dataclasses.dataclass(frozen=True)
+class StreamWithoutHoles(StreamFilter):
+    """The elements without the holes that a dataset with random access has left."""
+
+    function: Callable[[Any], bool] = _is_element
+
+    def describe(self) -> str:
+        return self.parent.parents[0].describe()
 
 
 @dataclasses.dataclass(frozen=True)

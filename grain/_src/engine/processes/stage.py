@@ -12,6 +12,7 @@ from grain._src.engine.processes.task import Reply, Task
 from grain._src.errors import StateError, WorkerDied
 from grain._src.nodes.base import MapNode
 from grain._src.nodes.blame import annotate
+from grain._src.nodes.drops import Drops
 from grain._src.nodes.steps import Step
 from grain._src.nodes.stream import DatasetIterator, StreamNode
 from grain._src.transport.codec import decode
@@ -37,6 +38,7 @@ class StageIterator(DatasetIterator[Any]):
         self._tasks: deque[Task] = deque()
         self._size = 1  # outputs of a block
         self._task_bytes = 0
+        self._drops = Drops(f"`{' → '.join(node.describe() for node in (stage.root.parent, *stage.chain[1:]))}`")
         self._plain: DatasetIterator[Any] | None = None  # what runs instead once a hole has turned up
         self._seek(self._positions.initial())
 
@@ -109,6 +111,9 @@ class StageIterator(DatasetIterator[Any]):
             self._seek(reply.state or task.request[0])
             raise error
         self._show(elements, task.request[0] if elements else here, reply.marks)
+        if self._stage.thinned and not self._stage.grouped and error is None:
+            seen = task.request[1] - self._positions.of(task.request[0])
+            self._drops.add(seen, seen - len(elements))
         self._fill()
         if error is not None:
             self._error, self._error_state = error, reply.state or task.request[0]

@@ -13,7 +13,8 @@ from typing import Any
 from grain._src import trees
 from grain._src.engine.local import Local, make_local
 from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, STAGE, UNKNOWN_MODULE
-from grain._src.nodes import memory
+from grain._src.nodes import context, memory
+from grain._src.options import DatasetOptions
 from grain._src.transport.arena import Arena
 from grain._src.transport.channel import Channel, ChannelClosed
 from grain._src.transport.codec import encode
@@ -21,6 +22,7 @@ from grain._src.transport.failure import encode_error
 from grain._src.transport.share import load_shared
 
 _GRACE_SECONDS = 1.0
+_SILENT = context.RunContext(DatasetOptions(filter_warn_threshold_ratio=None))  # the training process judges filters
 
 
 def main(channel_fd: int, lifeline_fd: int, stacks_fd: int) -> None:
@@ -70,7 +72,8 @@ class _Server:
 
     def _stage(self, number: int, payload: bytes, fds: tuple[int, ...]) -> None:
         try:
-            self._stages[number] = make_local(load_shared(payload, fds))
+            with context.using(_SILENT):
+                self._stages[number] = make_local(load_shared(payload, fds))
         except ModuleNotFoundError as error:
             self._channel.send((UNKNOWN_MODULE, number, error.name, encode_error(error)))
         except BaseException as error:
