@@ -25,7 +25,7 @@ class Selection(DatasetSelectionMap):
         return len(self.pairs)
 
     def __getitem__(self, index):
-        return self.pairs[index]
+        return self.pairs[index % len(self.pairs)]
 
 
 class Double(Map):
