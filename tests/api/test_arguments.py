@@ -51,6 +51,7 @@ class Far(DatasetSelectionMap):
         (lambda: R.slice([1.5]), ValueError, "sequence of integers"),
         (lambda: R.slice([[1]]), ValueError, "sequence of integers"),
         (lambda: R.slice([0, 6]), IndexError, "indices must be between -6 and 5, got 0 to 6"),
+        (lambda: R.slice(M.range(8))[6], IndexError, "indices must be between -6 and 5, got 6"),
         (lambda: R.slice([-7]), IndexError, "indices must be between -6 and 5"),
         (lambda: M.mix([]), ValueError, "datasets must hold at least one dataset, got none"),
         (lambda: M.mix([R, S]), TypeError, "datasets must be MapDatasets, got IterDataset"),

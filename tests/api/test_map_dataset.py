@@ -79,6 +79,7 @@ class Spread(FlatMap):
         (M.range(10).slice(np.array([3, 1], np.uint8)), [3, 1]),
         (M.range(10).slice(range(2, 5)), [2, 3, 4]),
         (M.range(10).slice(M.range(2, 5).map(lambda x: x * 2)), [4, 6, 8]),
+        (M.range(10).map_with_index(lambda i, x: i % 10).slice(M.range(-2, 1)), [8, 9, 0]),
         (M.range(3).map(lambda x: x * 10), [0, 10, 20]),
         (M.range(3).map(Double()), [0, 2, 4]),
         (M.range(3).map(functools.partial(operator.add, 1)), [1, 2, 3]),

@@ -2,7 +2,7 @@
 
 import dataclasses
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -76,6 +76,12 @@ class Select(RoutingNode):
     def route_array(self, indices: IndexArray) -> tuple[Any, IndexArray]:
         routes = np.array([self.route(index) for index in indices.tolist()], dtype=np.int64).reshape(-1, 2)
         return routes[:, 0], routes[:, 1]
+
+    def stream(self, indices: IndexArray) -> Iterator[Any]:
+        try:
+            return super().stream(indices)
+        except Exception:
+            return map(self.get, indices.tolist())  # the user's map fails for one of them, at its own place
 
 
 @dataclasses.dataclass(frozen=True)

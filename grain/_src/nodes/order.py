@@ -2,6 +2,7 @@
 
 import dataclasses
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -92,15 +93,34 @@ class Pick(IndexNode):
 
     def rewrite(self, index: int) -> int:
         epoch, offset = divmod(index, self.length)
-        return epoch * self.parent.length + int(self.picks[offset])
+        return epoch * self.parent.length + self._pick(offset)
+
+    def _pick(self, offset: int) -> int:
+        picked, length = int(self.picks[offset]), self.parent.length
+        if not -length <= picked < length:
+            raise IndexError(f"indices must be between {-length} and {length - 1}, got {picked}")
+        return picked + length if picked < 0 else picked
 
     def rewrite_array(self, indices: IndexArray) -> IndexArray:
         epochs, offsets = np.divmod(indices, self.length)
         if isinstance(self.picks, np.ndarray):
             picked = self.picks[offsets]
         else:
-            picked = np.fromiter(map(self.picks.__getitem__, offsets.tolist()), np.int64, len(offsets))
+            picked = np.fromiter(map(self._pick, offsets.tolist()), np.int64, len(offsets))
         return epochs * self.parent.length + picked
+
+    def stream(self, indices: IndexArray) -> Iterator[Any]:
+        try:
+            return super().stream(indices)
+        except Exception:
+            # A dataset of indices may be a user's: one of them fails, at its own place.
+            return map(self.get, indices.tolist())
+
+    def resolve(self, indices: IndexArray) -> tuple[MapNode, IndexArray] | None:
+        try:
+            return super().resolve(indices)
+        except Exception:
+            return None
 
 
 @dataclasses.dataclass(frozen=True)
