@@ -198,7 +198,7 @@ class _Work:
             # One element of each block stands for the rest; quickly up, slowly down.
             size = trees.nbytes(elements[-1])
             self._element_bytes = max(size, 0.9 * self._element_bytes + 0.1 * size)
-        most = max(1, self._window() // (4 * max(1, self._active)))
+        most = max(1, self._window() // (2 * max(1, self._active)))
         if seconds < BLOCK_SECONDS:
             self._size = min(2 * self._size, most)
         elif seconds > 4 * BLOCK_SECONDS:
