@@ -105,3 +105,23 @@ def test_a_function_of_elements_is_told_apart():
 def test_batch_size_is_checked():
     with pytest.raises(ValueError, match="batch_size must be a positive integer, got 0"):
         pygrain.BatchOperation(0)
+
+
+def test_packing_resumes_at_the_record_that_begins_the_next_batch():
+    documents = [{"x": np.arange(length)} for length in (3, 4, 2, 5, 1, 6, 2, 3, 4, 8, 7)]
+    packing = grain.experimental.PackAndBatchOperation(length_struct={"x": 8}, batch_size=2)
+
+    def start():
+        sampler = grain.IndexSampler(len(documents), num_epochs=2, seed=7)
+        return iter(grain.DataLoader(data_source=documents, sampler=sampler, operations=[packing]))
+
+    iterator, batches, states = start(), [], []
+    for values, _, _ in iterator:
+        batches.append(values["x"].tolist())
+        states.append(iterator.get_state())
+    assert len(batches) > 4
+    for number, state in enumerate(states):
+        resumed = start()
+        resumed.set_state(state)
+        assert b"records_given" not in state
+        assert [values["x"].tolist() for values, _, _ in resumed] == batches[number + 1 :]

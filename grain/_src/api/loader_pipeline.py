@@ -5,6 +5,7 @@ from typing import Any
 
 from grain._src import operations as old
 from grain._src import transforms
+from grain._src.api.packing import PackAndBatchOperation
 from grain._src.nodes import loader_records as records
 from grain._src.nodes import loader_steps as steps
 from grain._src.nodes.base import Node
@@ -95,7 +96,7 @@ def _apply(node: Node, operation: Any, sampled: SampledSource) -> Node:
 def _apply_to_records(node: Node, operation: Any) -> Node:
     """Returns `node` with an operation on records."""
     if _is_opaque(operation):
-        return StreamOperation(node, operation)
+        return StreamOperation(node, operation, holds_last=type(operation) is PackAndBatchOperation)
     match operation:
         case transforms.Map():
             return steps.LoaderMap(node, records.MapData(operation.map))

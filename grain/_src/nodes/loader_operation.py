@@ -13,11 +13,18 @@ from grain._src.records import Record
 
 @dataclasses.dataclass(frozen=True)
 class StreamOperation(StreamNode):
-    """What an operation makes of the records."""
+    """What an operation makes of the records.
+
+    Args:
+      parent: gives records.
+      operation: the function.
+      holds_last: whether, whenever it gives a record, it holds just the last that it took, as packing does.
+    """
 
     name = "operation"
     parent: Node
     operation: Callable[[Iterator[Record[Any]]], Iterator[Record[Any]]]
+    holds_last: bool = False
 
     @property
     def parents(self) -> tuple[Node, ...]:
@@ -43,16 +50,18 @@ class OperationIterator(DatasetIterator[Any]):
         self._before: dict[str, Any] = {}
         self._taken = 0
         self._given = 0
+        self._drained = False
         self._outputs: Iterator[Any] | None = None
 
     def _records(self) -> Iterator[Any]:
         while True:
-            if self._taken == self._given:
+            if self._taken == self._given or self._node.holds_last:
                 self._before = self._parent.get_state()
                 self._taken = self._given = 0
             try:
                 record = next(self._parent)
             except StopIteration:
+                self._drained = True
                 return
             self._taken += 1
             yield record
@@ -79,6 +88,8 @@ class OperationIterator(DatasetIterator[Any]):
         return record
 
     def get_state(self) -> dict[str, Any]:
+        if self._node.holds_last:
+            return self._before if self._taken and not self._drained else self._parent.get_state()
         if self._taken == self._given:
             return self._parent.get_state()
         return {"parent": self._before, "records_given": self._given}
