@@ -4,6 +4,7 @@ Containers are dicts, lists, tuples, named tuples, dataclasses, attrs classes an
 the classes registered with it. None is a container without children, as in JAX. The first element gives the structure.
 """
 
+import copy
 import dataclasses
 import sys
 from collections.abc import Callable, Sequence
@@ -59,10 +60,10 @@ def open_container(tree: Any) -> Shape | None:
 
 
 def _rebuild_dict(like: Any, names: tuple[Any, ...], parts: list[Any]) -> Any:
-    copy = like.copy()  # keeps the kind of dict and what else it carries, such as a default factory
+    made = copy.copy(like)  # keeps the kind of dict and what else it carries, such as a default factory
     for name, part in zip(names, parts, strict=True):
-        copy[name] = part
-    return copy
+        made[name] = part
+    return made
 
 
 def _open_fields(tree: Any, names: tuple[str, ...], build: Callable[[dict[str, Any]], Any]) -> Shape:
