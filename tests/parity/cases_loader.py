@@ -19,6 +19,10 @@ class Some(grain.experimental.FlatMapTransform):
     def flat_map(self, x): return [x] * (x % 3)
 class Maybe(grain.transforms.Map):
     def map(self, x): return None if x % 3 == 0 else x
+class Backwards:
+    def __getitem__(self, i):
+        if i >= 8: raise IndexError(i)
+        return grain.RecordMetadata(index=i, record_key=7 - i, rng=None)
 def loader(n, ops=(), shard=None, shuffle=False, epochs=1, seed=None):
     s = grain.samplers.IndexSampler(n, shard_options=shard or grain.sharding.NoSharding(), shuffle=shuffle, num_epochs=epochs, seed=seed)
     return grain.DataLoader(data_source=list(range(n)), sampler=s, operations=ops, read_options=grain.ReadOptions(0, 0))
@@ -126,6 +130,16 @@ loader-range-source :: grain.DataLoader(data_source=grain.sources.RangeDataSourc
 loader-odd-epochs :: loader(7, [Odd(), TR.Batch(2)], epochs=3, shuffle=True, seed=9)
 loader-none :: loader(9, [Maybe()])
 loader-twice :: (lambda d: [list(d), list(d)])(loader(5, shuffle=True, seed=1))
+sampler-iterated :: [fields(m) for m in grain.samplers.IndexSampler(3, num_epochs=2)]
+sampler-len :: [len(grain.samplers.IndexSampler(3)), len(grain.samplers.IndexSampler(3, num_epochs=2)), len(grain.samplers.SequentialSampler(3)), len(grain.samplers.IndexSampler(10, grain.sharding.ShardOptions(1, 3), num_epochs=1))]
+shard-of-both :: grain.DataLoader(data_source=list(range(8)), sampler=grain.samplers.IndexSampler(8, grain.sharding.ShardOptions(1, 2), num_epochs=1), shard_options=grain.sharding.ShardOptions(0, 2))
+shard-of-loader :: grain.DataLoader(data_source=list(range(8)), sampler=grain.samplers.IndexSampler(8, num_epochs=1, shuffle=True, seed=1), shard_options=grain.sharding.ShardOptions(1, 2))
+own-sampler :: grain.DataLoader(data_source=list(range(8)), sampler=Backwards(), shard_options=grain.sharding.NoSharding())
+own-sampler-shard :: grain.DataLoader(data_source=list(range(8)), sampler=Backwards(), shard_options=grain.sharding.ShardOptions(1, 2), operations=[TR.Batch(2)])
+own-operation :: loader(5, [lambda it: (grain.Record(r.metadata, r.data * 2) for r in it)])
+own-operation-metadata :: loader(5, [lambda it: (grain.Record(r.metadata, (r.metadata.index, r.metadata.record_key)) for r in it)], shuffle=True, seed=3)
+metadata-after-batch :: loader(5, [TR.Batch(2), lambda it: (grain.Record(r.metadata, (r.metadata.index, r.metadata.record_key)) for r in it)])
+metadata-after-flat :: loader(3, [Twice(), lambda it: (grain.Record(r.metadata, (r.metadata.index, r.metadata.record_key)) for r in it)])
 load-plain :: grain.load(list(range(4)), num_epochs=1)
 load-forever :: grain.load(list(range(4)))
 load-shuffle :: grain.load(list(range(9)), num_epochs=2, shuffle=True, seed=1)

@@ -53,6 +53,29 @@ get-next-index :: (lambda it: [X.get_next_index(it), next(it), next(it), X.get_n
 set-next-index-map :: (lambda it: [X.set_next_index(it, 4), next(it), X.get_next_index(it)])(iter(MAP.range(9).to_iter_dataset().map(lambda x: x * 2)))
 set-next-index-batch :: (lambda it: [X.set_next_index(it, 2), next(it), X.get_next_index(it)])(iter(MAP.range(9).batch(2).to_iter_dataset()))
 next-after-end :: (lambda it: [list(it), list(it), next(it, 'end')])(iter(MAP.range(3).to_iter_dataset().map(lambda x: x)))
+next-index-iter-batch :: (lambda it: [X.get_next_index(it), next(it), next(it), X.get_next_index(it)])(iter(MAP.range(9).to_iter_dataset().batch(2)))
+set-next-index-iter-batch :: (lambda it: [X.set_next_index(it, 2), next(it), X.get_next_index(it)])(iter(MAP.range(9).to_iter_dataset().batch(2)))
+set-next-index-random :: (lambda it: [X.set_next_index(it, 4), next(it), X.get_next_index(it)])(iter(MAP.range(9).to_iter_dataset().random_map(lambda x, r: (x, int(r.integers(99))), seed=1)))
+set-next-index-numbered :: (lambda it: [X.set_next_index(it, 4), next(it), X.get_next_index(it)])(iter(MAP.range(9).to_iter_dataset().map_with_index(lambda i, x: (i, x))))
+set-next-index-of-map :: (lambda it: [X.set_next_index(it, 4), next(it), X.get_next_index(it)])(iter(MAP.range(9).shuffle(seed=1)))
+element-spec :: [list(X.get_element_spec(MAP.range(3)).shape), np.dtype(X.get_element_spec(MAP.range(3)).dtype).name]
+element-spec-batch :: [X.get_element_spec(ds).shape for ds in (MAP.range(3).batch(2), MAP.range(3).batch(2, drop_remainder=True), MAP.range(3).to_iter_dataset().batch(2))]
+element-spec-own :: [(k, v.shape, np.dtype(v.dtype).name) for k, v in X.get_element_spec(MAP.range(3).map(Zeros()).batch(4)).items()]
+closed :: (lambda it: [next(it), it.close(), it.close(), it.get_state()])(iter(MAP.range(9).to_iter_dataset()))
+elastic-four :: [list(X.ElasticIterator(MAP.range(20), 4, grain.sharding.ShardOptions(k, 4))) for k in range(4)]
+elastic-forever :: X.ElasticIterator(MAP.range(10).shuffle(seed=1).repeat(), 4, grain.sharding.ShardOptions(0, 2))
+elastic-tree :: X.ElasticIterator(MAP.range(8).map(lambda x: {'a': x}), 4, grain.sharding.ShardOptions(1, 2))
+elastic-short :: X.ElasticIterator(MAP.range(6), 4, grain.sharding.ShardOptions(0, 2))
+elastic-other-hosts :: (lambda a, b: [next(a), next(a), b.set_state(a.get_state()), next(b), next(b)])(iter(X.ElasticIterator(MAP.range(24), 4, grain.sharding.ShardOptions(0, 2))), iter(X.ElasticIterator(MAP.range(24), 6, grain.sharding.ShardOptions(1, 3))))
+shared-memory :: (lambda s: [len(s), [s[i] for i in (0, 1, -1)], s.unlink()])(grain.sources.SharedMemoryDataSource([1, 'a', 2.5, None, True, b'x']))
+source-protocol :: [isinstance([1], grain.sources.RandomAccessDataSource), isinstance({1}, grain.sources.RandomAccessDataSource)]
+range-source-repr :: repr(grain.sources.RangeDataSource(0, 10, 3))
+no-super :: Bare().map(lambda x: x + 1)
+options-merge :: (lambda o: [o.filter_warn_threshold_ratio, o.filter_raise_threshold_ratio, o.min_shm_size])(X.DatasetOptions(filter_warn_threshold_ratio=0.1).merge(X.DatasetOptions(filter_warn_threshold_ratio=0.2, min_shm_size=5)))
+options-default :: (lambda o: [o.filter_warn_threshold_ratio, o.filter_raise_threshold_ratio, o.execution_tracking_mode.name, o.min_shm_size])(X.DatasetOptions())
+filter-under-a-thousand :: len(list(X.WithOptionsIterDataset(MAP.range(999).filter(lambda x: x == 7).to_iter_dataset(), X.DatasetOptions(filter_raise_threshold_ratio=0.5))))
+filter-below-the-limit :: len(list(X.WithOptionsIterDataset(MAP.range(3000).filter(lambda x: not 700 <= x < 1190).to_iter_dataset(), X.DatasetOptions(filter_raise_threshold_ratio=0.5))))
+filter-limit-one :: len(list(X.WithOptionsIterDataset(MAP.range(3000).to_iter_dataset().filter(lambda x: x % 100 == 0), X.DatasetOptions(filter_raise_threshold_ratio=1.0))))
 elastic :: X.ElasticIterator(MAP.range(20).shuffle(seed=1), 4, grain.sharding.ShardOptions(0, 2))
 elastic-second :: X.ElasticIterator(MAP.range(20).shuffle(seed=1), 4, grain.sharding.ShardOptions(1, 2))
 elastic-alone :: X.ElasticIterator(MAP.range(10), 4, grain.sharding.NoSharding())
@@ -67,6 +90,13 @@ class Noise(grain.transforms.RandomMap):
     def random_map(self, x, rng): return x * 1000 + rng.integers(1000)
 class Numbered(grain.transforms.MapWithIndex):
     def map_with_index(self, i, x): return (i, x)
+class Zeros(grain.transforms.Map):
+    def map(self, x): return {"a": np.zeros((2, 3), np.float32)}
+    def output_spec(self, spec): return {"a": grain.experimental.ShapeDtypeStruct((2, 3), np.float32)}
+class Bare(grain.MapDataset):
+    def __init__(self): pass
+    def __len__(self): return 3
+    def __getitem__(self, index): return index
 class Doubled(grain.MapDataset):
     def __init__(self, parent):
         super().__init__(parent)
