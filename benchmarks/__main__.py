@@ -44,6 +44,11 @@ def _arguments() -> argparse.Namespace:
 def _run(options: argparse.Namespace) -> int:
     repetitions = options.repetitions or (3 if options.short else 5)
     seconds = options.seconds or (0.25 if options.short else 0.5)
+    made_by = circumstances(f"python -m benchmarks {' '.join(sys.argv[1:])}")
+    if made_by["machine"]["load"] > made_by["machine"]["cores"] / 2:
+        print(
+            f"the machine is busy (load {made_by['machine']['load']}): ratios will be noisy, most of all with workers"
+        )
     with Bench(repetitions, seconds, _SHORT_BUDGET if options.short else float("inf")) as bench:
         rows = bench.describe()
         known = {row["workload"] for row in rows}
@@ -58,7 +63,6 @@ def _run(options: argparse.Namespace) -> int:
                     row["contestants"] = [who for who in row["contestants"] if who in options.contestants.split(",")]
                 chosen.append(row)
         results = bench.run(chosen)
-    made_by = circumstances(f"python -m benchmarks {' '.join(sys.argv[1:])}")
     _write(options.results, {name: {**entry, "run": made_by} for name, entry in results.items()})
     return 0
 

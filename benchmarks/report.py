@@ -7,7 +7,7 @@ from benchmarks.ratios import NotMeasured, evaluate, goals
 
 _HEAD = """# Results
 
-Made by `{command}` on {date} at commit {commit}: {cores} cores ({cpu}), Python {python}, {system}.
+Made by `{command}` on {date} at commit {commit}: {cores} cores ({cpu}), Python {python}, {system}, load {load} before.
 {versions}.
 
 Best of the repetitions; contestants took turns. *reference* is grain 0.2.18 at its defaults, *reference inline* with

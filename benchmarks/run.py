@@ -126,6 +126,7 @@ def circumstances(command: str) -> dict[str, Any]:
             "cpu": _cpu_model(),
             "python": platform.python_version(),
             "system": f"{platform.system()} {platform.machine()}",
+            "load": round(os.getloadavg()[0], 1),
         },
     }
 
