@@ -62,7 +62,7 @@ def test_a_batch_of_elements_with_different_keys() -> None:
 
 def test_a_missing_file_in_a_folder_that_is_there(tmp_path: Path) -> None:
     (tmp_path / "train-00000.arrayrecord").write_bytes(b"")
-    with pytest.raises(FileNotFoundError, match="did you mean 'train-00000.arrayrecord'"):
+    with pytest.raises(FileNotFoundError, match=r"did you mean 'train-00000.arrayrecord'"):
         grain.sources.ArrayRecordDataSource(tmp_path / "train-0.arrayrecord")
 
 
@@ -72,7 +72,7 @@ def test_a_missing_folder(tmp_path: Path) -> None:
 
 
 def test_a_generator_as_a_source() -> None:
-    with pytest.raises(TypeError, match="generator has no `__len__`. Put the records .* into a list or a file first"):
+    with pytest.raises(TypeError, match=r"generator has no `__len__`. Put the records .* into a list or a file first"):
         M.source(n for n in range(3))
 
 
@@ -113,7 +113,7 @@ def test_an_error_in_a_property_of_a_users_class_is_not_hidden() -> None:
             return self.not_there
 
     with pytest.raises(AttributeError, match="not_there"):
-        Mine().broken  # noqa: B018
+        Mine().broken
 
 
 def test_what_cannot_be_sent_to_workers_is_named(tmp_path: Path) -> None:
