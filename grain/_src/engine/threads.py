@@ -76,6 +76,7 @@ class _Work:
         self._buffer = buffer_size
         self._budget = budget_bytes
         self._tuner = ThreadTuner(num_threads)
+        self._most_threads = num_threads  # the consumer counts too when it computes
         self._lock = threading.Lock()
         self._ready = threading.Condition(self._lock)  # the consumer waits here for its block
         self._room = threading.Condition(self._lock)  # threads wait here for room in the window
@@ -117,7 +118,7 @@ class _Work:
             self._grow()
             while position not in self._results:
                 self._tuner.starved()
-                if position == self._next:
+                if position == self._next and self._active < self._most_threads:
                     claimed = self._claim()
                     break
                 # The deadline only guards against a thread that died without a result.

@@ -6,6 +6,7 @@ _LONG_ENOUGH = 2e-4  # seconds; shorter blocks say nothing about waiting
 _TRIAL_BLOCKS = 8
 _TRIAL_SECONDS = 0.03
 _CONTENDED = 1.5
+_TURNS = 1.5
 
 
 class ThreadTuner:
@@ -33,8 +34,10 @@ class ThreadTuner:
             self._ratio = min(self._ratio, 1.0)
             return
         ratio = wall / max(cpu, 1e-6)
-        # The least contended blocks tell the truth; older ones are slowly forgotten.
-        self._ratio = min(self._ratio * 1.1, ratio)
+        # The least contended blocks tell the truth; older ones are slowly forgotten, but not for what threads that take
+        # turns on a busy machine may explain: each thread more would seem to call for another.
+        explained = ratio <= _TURNS * threads
+        self._ratio = min(self._ratio if explained else self._ratio * 1.1, ratio)
         if threads > self._computing and self._ratio_is_low(threads):
             self._continue_trial(wall, cpu)
         self.wanted = max(self._computing, min(self._most, round(self._ratio)))

@@ -1,0 +1,58 @@
+"""How many threads: as many as fit into the waiting, one for Python that holds the interpreter lock."""
+
+from grain._src.engine.tuning import ThreadTuner
+
+
+def watch(tuner, wall, cpu, blocks=40, starving=True):
+    """Feeds blocks that take `wall` and `cpu` seconds, as functions of the number of threads at work."""
+    for _ in range(blocks):
+        if starving:
+            tuner.starved()
+        threads = tuner.wanted
+        tuner.observe(wall(threads), cpu(threads), threads)
+    return tuner.wanted
+
+
+def test_it_begins_with_one():
+    assert ThreadTuner(16).wanted == 1
+
+
+def test_reads_that_wait_get_as_many_threads_as_fit_into_the_waiting():
+    assert watch(ThreadTuner(16, cores=2), lambda n: 2e-3, lambda n: 1e-5) == 16
+    assert watch(ThreadTuner(16, cores=2), lambda n: 8e-3, lambda n: 2e-3) in range(3, 6)
+
+
+def test_never_more_than_allowed():
+    assert watch(ThreadTuner(3, cores=8), lambda n: 1.0, lambda n: 1e-6) == 3
+    assert watch(ThreadTuner(1, cores=8), lambda n: 1.0, lambda n: 1e-6) == 1
+
+
+def test_python_that_holds_the_lock_is_back_at_one_after_a_trial():
+    tuner = ThreadTuner(16, cores=4)
+    assert watch(tuner, lambda n: 5e-3 * n, lambda n: 5e-3) == 1
+    assert watch(tuner, lambda n: 5e-3 * n, lambda n: 5e-3, blocks=200) == 1
+
+
+def test_code_that_releases_the_lock_gets_the_cores():
+    assert watch(ThreadTuner(16, cores=4), lambda n: 5e-3, lambda n: 5e-3, blocks=400) == 4
+
+
+def test_a_consumer_that_never_waits_needs_no_second_thread():
+    assert watch(ThreadTuner(16, cores=4), lambda n: 5e-3, lambda n: 5e-3, starving=False) == 1
+
+
+def test_blocks_too_short_to_tell_change_nothing():
+    assert watch(ThreadTuner(16, cores=4), lambda n: 1e-5, lambda n: 1e-6, starving=False) == 1
+
+
+def test_one_slow_read_among_quick_ones_does_not_call_for_many_threads():
+    tuner = ThreadTuner(16, cores=2)
+    watch(tuner, lambda n: 1e-3, lambda n: 1e-3, starving=False)
+    tuner.observe(0.5, 1e-4, 1)
+    assert tuner.wanted <= 2
+
+
+def test_waiting_that_begins_later_is_noticed():
+    tuner = ThreadTuner(16, cores=2)
+    watch(tuner, lambda n: 1e-3, lambda n: 1e-3, starving=False)
+    assert watch(tuner, lambda n: 4e-3, lambda n: 1e-4, blocks=100) == 16
