@@ -29,7 +29,7 @@ class BOSHandling(enum.Enum):
     REPLACE_FIRST_TOKEN_WITH_BOS = enum.auto()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamConcatThenSplit(StreamNode):
     """Fills one row after the other; a sequence that does not fit is split, and its rest begins the next row.
 
@@ -83,21 +83,22 @@ class _Row:
 
         Returns None if nothing fits.
         """
-        took, rest, fits, some = [], [], True, False
-        for feature, free, (start, stop) in zip(self._features, self._free, cut, strict=True):
+        free, took, rest, fits, some = self._free, [], [], True, False
+        for number, (start, stop) in enumerate(cut):
+            meta = self._features[number].meta
             end = stop
-            if stop - start > free:
-                if feature.meta:
+            if stop - start > free[number]:
+                if meta:
                     return None
-                end, fits = start + free, False
-            some = some or (end > start and not feature.meta)
+                end, fits = start + free[number], False
+            some = some or (end > start and not meta)
             took.append((start, end))
-            rest.append((start, stop) if feature.meta else (end, stop))
+            rest.append((start, stop) if meta else (end, stop))
         if not fits and not some:
             return None
-        self._free = [free - (end - start) for free, (start, end) in zip(self._free, took, strict=True)]
-        pairs = zip(document.arrays, took, strict=True)
-        self.pieces.append([array[start:end] for array, (start, end) in pairs])
+        for number, (start, end) in enumerate(took):
+            free[number] -= end - start
+        self.pieces.append([array[slice(*took[number])] for number, array in enumerate(document.arrays)])
         return [] if fits else rest
 
 

@@ -8,6 +8,9 @@ import numpy as np
 
 from grain._src.nodes.packing_features import Array, Feature
 
+# From so many sequences on it is faster to write all of a row at once than one after the other.
+_MANY = 16
+
 
 @functools.lru_cache(maxsize=8)
 def _counting(length: int) -> Array:
@@ -60,19 +63,20 @@ def pack_values(
 def pack_marks(length: int, lengths: Sequence[int], starts: Sequence[int] | None = None) -> tuple[Array, Array]:
     """Returns the segment ids (from 1, 0 in the padding) and the positions within each sequence."""
     counting = _counting(max(length, len(lengths)) + 1)
-    if starts is None:
+    if starts is None and len(lengths) > _MANY:
         segments, positions = np.empty(length, np.int32), np.empty(length, np.int32)
         end = sum(lengths)
         segments[:end] = counting[1 : len(lengths) + 1].repeat(lengths)
-        if lengths:
-            np.concatenate([counting[:own] for own in lengths], out=positions[:end])
-        if end < length:
-            segments[end:] = positions[end:] = 0
+        np.concatenate([counting[:own] for own in lengths], out=positions[:end])
+        segments[end:] = positions[end:] = 0
         return segments, positions
     segments, positions = np.zeros(length, np.int32), np.zeros(length, np.int32)
-    for number, (start, own) in enumerate(zip(starts, lengths, strict=True), 1):
-        segments[start : start + own] = number
-        positions[start : start + own] = counting[:own]
+    end = 0
+    for number, own in enumerate(lengths):
+        start = end if starts is None else starts[number]
+        end = start + own
+        segments[start:end] = number + 1
+        positions[start:end] = counting[:own]
     return segments, positions
 
 
