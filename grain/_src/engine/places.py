@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from grain._src.engine.plan import remote_of, spreads_of, stage_of
 from grain._src.nodes import steps
 from grain._src.nodes.base import MapNode, Node
-from grain._src.nodes.elastic import GlobalBatch
 from grain._src.nodes.prefetch import ProcessPrefetch, ThreadPrefetch
 from grain._src.nodes.to_iter import ToIter, WithOptions
 from grain._src.options import ReadOptions
@@ -27,9 +26,9 @@ def _places(node: Node, workers: int, thread: str) -> Places:
         case WithOptions():
             return _places(node.parent, workers, thread)
     pool = f"{workers} worker process{'es' if workers > 1 else ''}"
-    if workers and (stage_of(node) is not None or isinstance(node, GlobalBatch)):
+    if workers and (stage_of(node) is not None or hasattr(node, "read_options")):
         return {id(step): pool for step in _all(node)}
-    if isinstance(node, ToIter | GlobalBatch):
+    if hasattr(node, "read_options"):
         where = _readers(node.read_options, thread)
         return {id(step): where for step in _all(node)}
     if workers and remote_of(node) is not None:

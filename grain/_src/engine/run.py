@@ -5,7 +5,6 @@ from typing import Any
 
 from grain._src.engine import processes
 from grain._src.engine.ahead import AheadIterator
-from grain._src.engine.elastic import GlobalBatchIterator
 from grain._src.engine.inline import InlineReader
 from grain._src.engine.plan import remote_of, spreads_of, stage_of
 from grain._src.engine.reader import Reader, ReaderIterator
@@ -13,11 +12,9 @@ from grain._src.engine.threads import ThreadedReader
 from grain._src.nodes import context
 from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.custom import CustomStream
-from grain._src.nodes.elastic import GlobalBatch
-from grain._src.nodes.interleave import InterleaveIterator, StreamInterleave
 from grain._src.nodes.prefetch import ProcessPrefetch, ThreadPrefetch
 from grain._src.nodes.steps import Step, StreamWithoutHoles
-from grain._src.nodes.stream import DatasetIterator, StreamNode
+from grain._src.nodes.stream import DatasetIterator, SelfStarting, StreamNode
 from grain._src.nodes.to_iter import ToIter, WithOptions
 
 
@@ -66,10 +63,8 @@ def _start(node: Node) -> DatasetIterator[Any]:
         return _read(node)
     if isinstance(node, WithOptions):
         return _start(node.parent)
-    if isinstance(node, GlobalBatch):
-        return GlobalBatchIterator(node, iterate)
-    if isinstance(node, StreamInterleave):
-        return InterleaveIterator(node, iterate)
+    if isinstance(node, SelfStarting):
+        return node.start(iterate)
     if isinstance(node, CustomStream):
         return node.build(())
     if isinstance(node, StreamNode):

@@ -30,6 +30,20 @@ class Node(abc.ABC):
     def parents(self) -> "tuple[Node, ...]":
         """The nodes whose elements this one transforms."""
 
+    # Once for all nodes, instead of generated for each: `import grain` is quick.
+    def __repr__(self) -> str:
+        return self.describe()
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other) or not isinstance(other, Node):
+            return NotImplemented
+        return self is other or all(
+            a == b for (_, a), (_, b) in zip(self._parameters(), other._parameters(), strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), *(value for _, value in self._parameters())))
+
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
         """The user's functions that this node calls."""

@@ -21,7 +21,7 @@ def combine(batch_fn: BatchFn | None, elements: list[Any]) -> Any:
     return trees.stack(elements, memory.allocator()) if batch_fn is None else batch_fn(elements)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Batch(MapNode):
     """Batches of a dataset with random access; no batch crosses an epoch."""
 
@@ -88,7 +88,7 @@ class Batch(MapNode):
         return self.batch_fn is None and self.parent.dense
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamBatch(StreamNode):
     """Batches of a stream."""
 

@@ -10,7 +10,7 @@ from grain._src.nodes.counts import count
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamCache(StreamNode):
     """The same elements; once the stream was read to its end it is replayed from memory."""
 

@@ -15,7 +15,7 @@ from grain._src.nodes.base import MapNode, RoutingNode
 from grain._src.transforms import DatasetSelectionMap
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Mix(RoutingNode):
     """Elements of the parents in proportion to integer weights."""
 
@@ -41,9 +41,12 @@ class Mix(RoutingNode):
         return locate_array(indices, self.weights)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Select(RoutingNode):
     """Elements of the parents as a selection map says."""
+
+    __eq__ = object.__eq__  # what it holds may not be comparable
+    __hash__ = object.__hash__
 
     name = "select_from_datasets"
     components: tuple[MapNode, ...]
@@ -84,7 +87,7 @@ class Select(RoutingNode):
             return map(self.get, indices.tolist())  # the user's map fails for one of them, at its own place
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Concatenate(RoutingNode):
     """The parents one after the other; epoch n is epoch n of each."""
 

@@ -9,9 +9,12 @@ from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.stream import DatasetIterator, StreamNode
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class CustomMap(MapNode):
     """A user's class with `__len__` and `__getitem__`."""
+
+    __eq__ = object.__eq__  # what it holds may not be comparable
+    __hash__ = object.__hash__
 
     name = "custom"
     dataset: Any
@@ -42,9 +45,12 @@ class CustomMap(MapNode):
         return []
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class CustomStream(StreamNode):
     """A user's class with `__iter__`; it starts its parents itself."""
+
+    __eq__ = object.__eq__  # what it holds may not be comparable
+    __hash__ = object.__hash__
 
     name = "custom"
     dataset: Any

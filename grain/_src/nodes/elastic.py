@@ -5,16 +5,16 @@ counted in records of the whole, so another number of hosts, or another batch si
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from grain._src.errors import StateError
-from grain._src.nodes import elementwise, steps
+from grain._src.nodes import context, elementwise, steps
 from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.batch import Batch, BatchFn, StreamBatch, combine
 from grain._src.nodes.order import Slice
 from grain._src.nodes.prefetch import ProcessPrefetch, ThreadPrefetch
-from grain._src.nodes.stream import DatasetIterator, StreamNode, field
+from grain._src.nodes.stream import DatasetIterator, SelfStarting, StreamNode, field
 from grain._src.nodes.to_iter import ToIter, WithOptions
 from grain._src.options import ReadOptions
 
@@ -26,11 +26,11 @@ def _tuning() -> Any:
     return dataclasses.field(metadata={"tuning": True})
 
 
-@dataclasses.dataclass(frozen=True)
-class GlobalBatch(Node):
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class GlobalBatch(SelfStarting):
     """One host's records of global batches of a dataset with random access; it reads no others.
 
-    The engine runs it: where the batches begin is known only when a state is given.
+    Where the batches begin is known only when a state is given.
     """
 
     name = "global_batch"
@@ -45,6 +45,9 @@ class GlobalBatch(Node):
     def parents(self) -> tuple[Node, ...]:
         return (self.parent,)
 
+    def start(self, start: Callable[[Node], DatasetIterator[Any]]) -> DatasetIterator[Any]:
+        return GlobalBatchIterator(self, start)
+
     def local(self, start: int) -> MapNode:
         """Returns this host's part of the whole batches from record `start` on."""
         whole = max(0, self.parent.length - start) // self.batch_size * self.batch_size
@@ -52,7 +55,47 @@ class GlobalBatch(Node):
         return Batch(mine, self.batch_size // self.shard_count, True, self.batch_fn)
 
 
-@dataclasses.dataclass(frozen=True)
+class GlobalBatchIterator(DatasetIterator[Any]):
+    """Its state: how many records all hosts together have taken.
+
+    Args:
+      node: what to run.
+      iterate: starts a pipeline.
+    """
+
+    def __init__(self, node: GlobalBatch, iterate: Callable[[Node], DatasetIterator[Any]]) -> None:
+        self._node = node
+        self._iterate = iterate
+        self._context = context.current()
+        super().__init__(self._begin(0))
+
+    def _begin(self, start: int) -> DatasetIterator[Any]:
+        self._start = start
+        with context.using(self._context):
+            return self._iterate(ToIter(self._node.local(start), self._node.read_options))
+
+    def __next__(self) -> Any:
+        return next(self._parent)
+
+    def pull(self, count: int) -> list[Any]:
+        return self._parent.pull(count)
+
+    def get_state(self) -> dict[str, Any]:
+        return {POSITION: self._start + self._parent.get_state()["next_index"] * self._node.batch_size}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        position = position_in(state)
+        batches, rest = divmod(position - self._start, self._node.batch_size)
+        if batches < 0 or rest:  # batches begin elsewhere now: another batch size was used before
+            self._parent.close()
+            self._parents = (self._begin(position),)
+            if self._closed:
+                self._parent.close()
+        else:
+            self._parent.set_state({"next_index": batches})
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class ShardedBatch(StreamNode):
     """One host's records of global batches of a stream; every host runs the whole stream."""
 

@@ -27,7 +27,7 @@ def _fan_out(function: Callable[[Any], Sequence[Any]], element: Any, most: int) 
     return outputs
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class FlatMap(MapNode):
     """Each element has `max_fan_out` places; those without an output are holes."""
 
@@ -75,7 +75,7 @@ class FlatMap(MapNode):
         return [(self.parent, index // self.max_fan_out)]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamFlatMap(StreamNode):
     """Each element of a stream becomes several, any number of them: a stream needs no places to put them in."""
 

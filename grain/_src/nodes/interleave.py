@@ -10,13 +10,13 @@ from grain._src.errors import StateError
 from grain._src.nodes import context
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
-from grain._src.nodes.stream import DatasetIterator, closed_error, field
+from grain._src.nodes.stream import DatasetIterator, SelfStarting, closed_error, field
 
 Start = Callable[[Node], DatasetIterator[Any]]
 
 
-@dataclasses.dataclass(frozen=True)
-class StreamInterleave(Node):
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class StreamInterleave(SelfStarting):
     """Takes one element of each of `cycle_length` streams in turn; where one has ended, the next one waiting steps in.
 
     The engine runs it: a stream is started when its turn comes near, not before, for there may be thousands of them.
@@ -32,6 +32,9 @@ class StreamInterleave(Node):
     @property
     def parents(self) -> tuple[Node, ...]:
         return self.components if isinstance(self.components, tuple) else ()
+
+    def start(self, start: Start) -> DatasetIterator[Any]:
+        return InterleaveIterator(self, start)
 
     def describe(self) -> str:
         return f"interleave({len(self.components)} datasets, cycle_length={self.cycle_length})"

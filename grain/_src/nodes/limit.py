@@ -9,7 +9,7 @@ from grain._src.nodes.counts import count
 from grain._src.nodes.stream import DatasetIterator, StreamNode, field
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamLimit(StreamNode):
     """The first `count` elements of a stream."""
 

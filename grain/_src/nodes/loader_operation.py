@@ -11,7 +11,7 @@ from grain._src.nodes.stream import DatasetIterator, StreamNode, field
 from grain._src.records import Record
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamOperation(StreamNode):
     """What an operation makes of the records.
 

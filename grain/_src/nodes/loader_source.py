@@ -14,7 +14,7 @@ from grain._src.nodes.loader_records import LazyMetadata
 from grain._src.records import Record, RecordMetadata
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class SampledSource(IndexNode):
     """The n-th element is the record that the sampler names at its index first + n * step.
 
@@ -27,6 +27,9 @@ class SampledSource(IndexNode):
       own: whether the sampler is one of this library's, which answer for many indices at once.
       seed: the seed of such a sampler.
     """
+
+    __eq__ = object.__eq__  # what it holds may not be comparable
+    __hash__ = object.__hash__
 
     name = "sample"
     parent: MapNode
@@ -89,9 +92,12 @@ class SampledSource(IndexNode):
         return self.parent.stream(keys)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class SampledRecords(ElementNode):
     """The same records with their metadata, for operations that look at it."""
+
+    __eq__ = object.__eq__  # what it holds may not be comparable
+    __hash__ = object.__hash__
 
     name = "records"
     parent: SampledSource

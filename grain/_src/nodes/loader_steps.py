@@ -14,7 +14,7 @@ from grain._src.nodes.loader_source import SampledSource
 from grain._src.nodes.steps import Step, StepRun, StreamFilter
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class LoaderMap(Step):
     """A function of each element."""
 
@@ -26,7 +26,7 @@ class LoaderMap(Step):
         return _Attached(lambda elements: map(self.function, elements))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class LoaderFilter(StreamFilter):
     """The elements for which a function says yes."""
 
@@ -42,7 +42,7 @@ class _Attached(StepRun):
         return self.attached(elements)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class LoaderMapWithIndex(Step):
     """A function of each record's index and element."""
 
@@ -60,7 +60,7 @@ class LoaderMapWithIndex(Step):
             yield function(index_at(root.record_position - 1), element)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class LoaderRandomMap(Step):
     """A function of each element and its record's own generator, which goes on from one such step to the next."""
 

@@ -14,7 +14,7 @@ from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, f
 _AHEAD = 1024
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamMix(StreamNode):
     """Elements of the parents in proportion to integer weights, until one runs out."""
 

@@ -13,7 +13,7 @@ from grain._src.nodes.base import IndexNode, MapNode
 _SEEDS = 2**32
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Shuffle(IndexNode):
     """A permutation of the whole dataset, another one each epoch."""
 
@@ -49,7 +49,7 @@ class Shuffle(IndexNode):
         return images
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Slice(IndexNode):
     """Every step-th element from start to stop."""
 
@@ -76,9 +76,12 @@ class Slice(IndexNode):
         return images
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Pick(IndexNode):
     """The elements at the indices that a sequence of ints lists."""
+
+    __eq__ = object.__eq__  # what it holds may not be comparable
+    __hash__ = object.__hash__
 
     name = "slice"
     parent: MapNode
@@ -123,7 +126,7 @@ class Pick(IndexNode):
             return None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Repeat(IndexNode):
     """The dataset several times over; `num_epochs` None repeats without end."""
 
@@ -145,7 +148,7 @@ class Repeat(IndexNode):
         return indices if self.reseed_each_epoch else indices % self.parent.length
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Seed(IndexNode):
     """The same elements; random transformations after it take their seeds from it."""
 

@@ -15,7 +15,7 @@ from grain._src.nodes.packing_rows import Like, RowWriter
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamPack(StreamNode):
     """Fills groups of rows; an element that fits none of them ends the group and begins the next one.
 
@@ -53,7 +53,7 @@ class StreamPack(StreamNode):
         return PackIterator(self, parents[0])
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamBestFitPack(StreamPack):
     """As above, but an element goes to the fitting row with the least space left, not to the first one."""
 

@@ -12,7 +12,7 @@ from grain._src import arguments
 Array = npt.NDArray[Any]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Feature:
     """A feature that is packed along its first axis.
 

@@ -8,7 +8,7 @@ from grain._src.nodes.base import Node
 from grain._src.options import MultiprocessingOptions
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class ProcessPrefetch(Node):
     """What is above is computed by worker processes."""
 
@@ -30,7 +30,7 @@ class ProcessPrefetch(Node):
         return f"{self.name}(num_workers={self.options.num_workers})"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class ThreadPrefetch(Node):
     """What is above is computed ahead by one thread."""
 

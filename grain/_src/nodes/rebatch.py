@@ -12,7 +12,7 @@ from grain._src.nodes.counts import count
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamRebatch(StreamNode):
     """Cuts and joins batches along their first axis so that each has `batch_size` rows."""
 

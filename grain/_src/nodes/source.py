@@ -14,9 +14,12 @@ from grain._src.nodes.base import MapNode, Node
 _CHUNK_BYTES = 1 << 16
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Source(MapNode):
     """The records of anything with `__len__` and `__getitem__`."""
+
+    __eq__ = object.__eq__  # what it holds may not be comparable
+    __hash__ = object.__hash__
 
     name = "source"
     source: Any
@@ -100,7 +103,7 @@ class Source(MapNode):
         return self._array is not None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Range(MapNode):
     """The integers start, start + step, … before stop."""
 

@@ -143,7 +143,7 @@ class ElementwiseIterator(DatasetIterator[Any]):
         self._elements = self._chain()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamMap(Step):
     """A function of each element; None passes through."""
 
@@ -165,7 +165,7 @@ class _MapRun(StepRun):
             yield None if element is None else function(element)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamFilter(Step):
     """The elements for which a function says yes."""
 
@@ -206,7 +206,7 @@ def _is_element(element: Any) -> bool:
     return element is not None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamWithoutHoles(StreamFilter):
     """The elements without the holes that a dataset with random access has left."""
 
@@ -216,7 +216,7 @@ class StreamWithoutHoles(StreamFilter):
         return self.parent.parents[0].describe()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamMapWithIndex(Step):
     """A function of each element and its running number."""
 
@@ -251,7 +251,7 @@ class _MapWithIndexRun(StepRun):
         self.count = state["counter"]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamRandomMap(Step):
     """A function of each element and a random generator of its own.
 
@@ -291,7 +291,7 @@ class _RandomMapRun(StepRun):
             self.root.record_position = state["index_for_rng"]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamSeed(Step):
     """The same elements; random transformations after it take their seeds from it."""
 

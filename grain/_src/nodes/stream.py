@@ -1,7 +1,7 @@
 """What a node of a stream is, and what runs it: an iterator with a state."""
 
 import abc
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -27,6 +27,14 @@ class Storage(Protocol):
 
     def load(self, iterator: "DatasetIterator[Any]", directory: Any) -> Awaitable[None]:
         """Returns an awaitable that restores the state."""
+
+
+class SelfStarting(Node):
+    """A node that starts what is above it by itself: later, piece by piece, or more than once."""
+
+    @abc.abstractmethod
+    def start(self, start: "Callable[[Node], DatasetIterator[Any]]") -> "DatasetIterator[Any]":
+        """Returns what runs this node; `start` returns what runs another."""
 
 
 class DatasetIterator(abc.ABC, Iterator[T], Generic[T]):

@@ -9,7 +9,7 @@ from grain._src.nodes.stream import DatasetIterator, StreamNode
 from grain._src.options import DatasetOptions, ReadOptions
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class ToIter(Node):
     """The elements in order of their indices, without the holes; the engine decides who reads them."""
 
@@ -28,7 +28,7 @@ class ToIter(Node):
         return f"{self.name}({', '.join([*shown, *(['allow_nones=True'] if self.allow_nones else [])])})"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class WithOptions(StreamNode):
     """The same elements; the options hold for everything above."""
 

@@ -16,7 +16,7 @@ from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, f
 _SEEDS = 2**32
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class WindowShuffle(IndexNode):
     """A permutation within each window of `window_size` indices; epochs do not end a window."""
 
@@ -36,7 +36,7 @@ class WindowShuffle(IndexNode):
         return permute_in_window_array(indices, self.window_size, self.seed)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamWindowShuffle(StreamNode):
     """Fills a window with elements, permutes it and hands it out, then the next one."""
 

@@ -10,7 +10,7 @@ from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.stream import DatasetIterator, StreamNode, field, set_states
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Zip(MapNode):
     """Tuples of the parents' elements at the same index; the parents are equally long."""
 
@@ -54,7 +54,7 @@ class Zip(MapNode):
         return False
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamZip(StreamNode):
     """Tuples of the parents' next elements, until the first parent ends."""
 

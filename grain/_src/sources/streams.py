@@ -23,7 +23,7 @@ class _FileStream(StreamNode):
         return ()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class TFRecordStream(_FileStream):
     """The records of one TFRecord file."""
 
@@ -34,9 +34,12 @@ class TFRecordStream(_FileStream):
         return TFRecordIterator(self.path)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class ParquetStream(_FileStream):
     """The rows of one Parquet file; `read_kwargs` go to pyarrow.parquet.ParquetFile."""
+
+    __eq__ = object.__eq__  # what it holds may not be comparable
+    __hash__ = object.__hash__
 
     name = "parquet"
     path: str
