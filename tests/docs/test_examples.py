@@ -1,6 +1,7 @@
 """The examples run, in their short form, as scripts of their own."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ NEEDS = {
     "several_jax_processes.py": ("jax",),
     "torch_loop.py": ("torch",),
 }
-STORY = ("--steps", "60", "--kill-at", "45")
+STORY = ("--steps", "60", "--kill-at", "55")
 
 
 def run(arguments: list[str], directory: Path) -> str:
@@ -54,8 +55,8 @@ def test_the_demonstration_is_killed_and_resumes_with_the_same_batches_and_param
     program = ["-m", "grain", "demo"] if model == "numpy" else [str(EXAMPLES / "demo.py")]
     printed = run([*program, *STORY], tmp_path)
     assert printed.count("✓") == 3, printed
-    assert "killed after step 45" in printed
-    assert "resumed at step 25" in printed
+    assert "killed after step 55" in printed
+    assert re.search(r"resumed at step (25|50);", printed), printed
 
 
 def test_an_unknown_command_says_what_there_is() -> None:

@@ -9,9 +9,9 @@ import numpy as np
 
 import grain
 
-_HIDDEN = 256
-_RATE = 0.05
-_MOMENTUM = 0.9
+_HIDDEN = 512
+_RATE = 0.1
+_MOMENTUM = 0.95
 
 Array = np.ndarray[Any, Any]
 

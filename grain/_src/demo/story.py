@@ -6,7 +6,6 @@ import json
 import os
 import random
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -44,9 +43,12 @@ def main(command: Sequence[str], make_model: Callable[[], Model], what: str, arg
     if options.run is not None:
         train(Run(**json.loads(options.run)), make_model)
         return 0
-    least = SAVE_EVERY + 2
+    # When the second checkpoint is begun the first is complete, also where saving goes on in the background.
+    least = 2 * SAVE_EVERY + 1
     if options.steps <= least:
         parser.error(f"--steps must be more than {least}, got {options.steps}")
+    if options.kill_at is not None and not least <= options.kill_at <= options.steps:
+        parser.error(f"--kill-at must be between {least} and {options.steps}, got {options.kill_at}")
     kill_at = options.kill_at or random.SystemRandom().randint(max(least, options.steps // 3), options.steps * 2 // 3)
     with tempfile.TemporaryDirectory(prefix="grain-demo-") as directory:
         return 0 if _tell(list(command), what, options.steps, kill_at, Path(directory)) else 1
@@ -94,10 +96,10 @@ def _tell(command: list[str], what: str, steps: int, kill_at: int, directory: Pa
 
 def _watch(command: list[str], run: Run, screen: Screen, kill_at: int | None = None) -> Outcome:
     """Starts a run and shows its progress; kills it after step `kill_at`."""
-    outcome = Outcome()
     # Matrices are small here: more threads for them would only take the cores from the workers.
     environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **os.environ}
     arguments = [*command, "--run", json.dumps(dataclasses.asdict(run))]
+    outcome = Outcome()
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             for report in _reports(process):
@@ -108,15 +110,16 @@ def _watch(command: list[str], run: Run, screen: Screen, kill_at: int | None = N
                         outcome.batches[report["step"]] = report["batch"]
                         screen.progress(report, run.steps)
                         if report["step"] == kill_at:
-                            process.kill()
                             break
                     case "end":
                         outcome.parameters = report["parameters"]
-        finally:
-            screen.end_progress()
-            if process.poll() is None and kill_at is None and sys.exc_info()[0] is not None:
-                process.kill()
-    if process.returncode and kill_at is None:
+        except BaseException:
+            process.kill()
+            raise
+        if kill_at in outcome.batches:
+            process.kill()
+        screen.end_progress()
+    if process.returncode and kill_at not in outcome.batches:
         raise SystemExit(f"the training failed with status {process.returncode}")
     return outcome
 
