@@ -86,8 +86,8 @@ class LocalStage:
         except Exception as error:
             outcome.error = error
             outcome.state = self._iterator.get_state()
+        outcome.holes = bool(holes) and self._stage.dense
         if holes and not self._marked:
-            outcome.holes = self._stage.dense
             kept = sorted(set(range(start, stop)).difference(holes))
             outcome.marks = [position + 1 for position in kept[: len(outcome.elements)]]
         return outcome

@@ -22,7 +22,7 @@ def _places(node: Node, workers: int, thread: str) -> Places:
         case ProcessPrefetch():
             return _places(node.parent, workers or node.options.num_workers, thread)
         case ThreadPrefetch():
-            return _places(node.parent, workers, "a thread, ahead" if node.buffer_size else thread)
+            return _places(node.parent, workers, "a thread, ahead" if node.buffer_size and not workers else thread)
         case WithOptions():
             return _places(node.parent, workers, thread)
     pool = f"{workers} worker process{'es' if workers > 1 else ''}"

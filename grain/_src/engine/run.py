@@ -40,10 +40,11 @@ def _start(node: Node) -> DatasetIterator[Any]:
         node = ToIter(node)
     if isinstance(node, ProcessPrefetch):
         return _spread(node)
+    workers = context.current().workers
     if isinstance(node, ThreadPrefetch):
         parent = _start(node.parent)
-        return AheadIterator(parent, node.buffer_size) if node.buffer_size else parent
-    workers = context.current().workers
+        # Where workers compute ahead no thread need do so, and only one thread may ask them.
+        return AheadIterator(parent, node.buffer_size) if node.buffer_size and workers is None else parent
     strict = bool(context.current().options.filter_raise_threshold_ratio)
     stage = stage_of(node) if workers is not None else None
     if workers is not None and stage is not None:
