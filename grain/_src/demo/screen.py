@@ -3,9 +3,12 @@
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 _BAR = 24
+_SHORT_BAR = 12
+_WIDE = 116  # columns
 _PLAIN_EVERY = 100
 
 
@@ -39,10 +42,11 @@ class Screen:
             if now - self._shown < 0.05 and step != steps:
                 return
             self._shown = now
-            width = shutil.get_terminal_size().columns
-            print(f"\r\033[K{_line(report, steps, self._paint)[: width + 40]}", end="", flush=True)
+            print(
+                f"\r\033[K{_line(report, steps, self._paint, shutil.get_terminal_size().columns)}", end="", flush=True
+            )
         elif step % _PLAIN_EVERY == 0 or step == steps:
-            print(_line(report, steps, self._paint), flush=True)
+            print(_line(report, steps, self._paint, _WIDE), flush=True)
 
     def end_progress(self) -> None:
         """Leaves the line that moves as it is."""
@@ -50,10 +54,14 @@ class Screen:
             print()
 
 
-def _line(report: dict[str, Any], steps: int, paint: Any) -> str:
-    filled = _BAR * report["step"] // steps
-    bar = paint("━" * filled, "36") + paint("─" * (_BAR - filled), "90")
-    return (
-        f"  {bar} step {report['step']:>4}/{steps}  loss {report['loss']:.3f}  accuracy {report['accuracy']:6.1%}"
-        f"  {report['rate']:>7,.0f} elements/s  waiting for data {report['waiting']:5.1%}"
-    )
+def _line(report: dict[str, Any], steps: int, paint: Callable[[str, str], str], columns: int) -> str:
+    wide = columns >= _WIDE
+    length = _BAR if wide else _SHORT_BAR
+    filled = length * report["step"] // steps
+    bar = paint("━" * filled, "36") + paint("─" * (length - filled), "90")
+    numbers = (f"{report['step']:>4}/{steps}", f"{report['loss']:.3f}", f"{report['accuracy']:6.1%}")
+    speed, waiting = f"{report['rate']:>7,.0f}", f"{report['waiting']:5.1%}"
+    if wide:
+        step, loss, accuracy = numbers
+        return f"  {bar} step {step}  loss {loss}  accuracy {accuracy}  {speed} elements/s  waiting for data {waiting}"
+    return f"{bar} {' '.join(numbers)} {speed}/s wait {waiting}"

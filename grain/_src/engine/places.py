@@ -37,7 +37,8 @@ def _places(node: Node, workers: int, thread: str) -> Places:
         above, spreads = spreads_of(node)
         spread = {id(step): f"{pool}, where it pays" for run in spreads for step in run.steps}
         return {**_places(above, workers, thread), **spread}
-    found: Places = {id(node): f"{thread}, in order" if len(node.parents) else thread}
+    alone = not node.parents or isinstance(node, steps.Step)
+    found: Places = {id(node): thread if alone else f"{thread}, in order"}
     for parent in node.parents:
         found |= _places(ToIter(parent) if isinstance(parent, MapNode) else parent, workers, thread)
     return found
