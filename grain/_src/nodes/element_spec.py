@@ -46,7 +46,7 @@ class ShapeDtypeStructProtocol(Protocol):
         """The type of the values."""
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@dataclasses.dataclass(frozen=True)
 class ShapeDtypeStruct:
     """The shape and dtype of a leaf.
 

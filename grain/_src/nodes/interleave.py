@@ -14,6 +14,8 @@ from grain._src.nodes.stream import DatasetIterator, SelfStarting, closed_error,
 
 Start = Callable[[Node], DatasetIterator[Any]]
 
+_TUNING = {"tuning": True}  # no part of what a checkpoint is of
+
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamInterleave(SelfStarting):
@@ -25,9 +27,9 @@ class StreamInterleave(SelfStarting):
     name = "interleave"
     components: Sequence[Node]  # perhaps made when they are asked for
     cycle_length: int
-    num_make_iter_threads: int = 1
-    make_iter_buffer_size: int = 1
-    iter_buffer_size: int = 1
+    num_make_iter_threads: int = dataclasses.field(default=1, metadata=_TUNING)
+    make_iter_buffer_size: int = dataclasses.field(default=1, metadata=_TUNING)
+    iter_buffer_size: int = dataclasses.field(default=1, metadata=_TUNING)
 
     @property
     def parents(self) -> tuple[Node, ...]:

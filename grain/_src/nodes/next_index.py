@@ -65,6 +65,8 @@ def _dense(node: StreamBatch) -> Node:
     """The parent of a batch, if each of its elements has a place of its own in a batch."""
     above: Node = node.parent
     while not isinstance(above, MapNode):
+        if len(above.parents) != 1:
+            raise _unknown(above)
         (above,) = above.parents
     if above.sparse:
         raise _unknown(above)

@@ -12,7 +12,7 @@ from grain._src import arguments
 Array = npt.NDArray[Any]
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@dataclasses.dataclass(frozen=True)
 class Feature:
     """A feature that is packed along its first axis.
 
