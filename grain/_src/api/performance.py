@@ -2,7 +2,8 @@
 
 import dataclasses
 import os
-from time import perf_counter, thread_time
+from statistics import median
+from time import perf_counter, process_time
 from typing import Any
 
 from grain._src import arguments, trees
@@ -41,8 +42,8 @@ class Measurement:
 
     Args:
       elements: how many were looked at.
-      computing: seconds of processor time an element.
-      waiting: seconds an element in which nothing was computed.
+      computing: seconds of processor time that one takes, in the median.
+      waiting: seconds in which nothing is computed, in the median.
       size: bytes of the largest element.
     """
 
@@ -93,19 +94,18 @@ def measure(ds: Dataset[Any], samples: int) -> Measurement:
     size = 0
     with iterate(inlined(ds._node)) as iterator:
         for _ in range(samples + 1):
-            wall, cpu = perf_counter(), thread_time()
+            wall, cpu = perf_counter(), process_time()  # of all threads: a function may compute in some of its own
             try:
                 element = next(iterator)
             except StopIteration:
                 break
-            times.append((perf_counter() - wall, thread_time() - cpu))
+            times.append((perf_counter() - wall, process_time() - cpu))
             size = max(size, trees.nbytes(element))
     times = times[1:] or times
     if not times:
         return Measurement(0, 0.0, 0.0, 0)
-    computing = sum(cpu for _, cpu in times) / len(times)
-    waiting = sum(max(0.0, wall - cpu) for wall, cpu in times) / len(times)
-    return Measurement(len(times), computing, waiting, size)
+    waiting = median(max(0.0, wall - cpu) for wall, cpu in times)
+    return Measurement(len(times), median(cpu for _, cpu in times), waiting, size)
 
 
 def choose(measured: Measurement, budget: int, most_workers: int, most_buffered: int) -> PerformanceConfig:
