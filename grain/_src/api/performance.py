@@ -3,7 +3,7 @@
 import dataclasses
 import os
 from statistics import median
-from time import perf_counter, process_time
+from time import perf_counter, thread_time
 from typing import Any
 
 from grain._src import arguments, trees
@@ -43,7 +43,7 @@ class Measurement:
     Args:
       elements: how many were looked at.
       computing: seconds of processor time that one takes, in the median.
-      waiting: seconds in which nothing is computed, in the median.
+      waiting: seconds in which nothing is computed, at least.
       size: bytes of the largest element.
     """
 
@@ -94,17 +94,18 @@ def measure(ds: Dataset[Any], samples: int) -> Measurement:
     size = 0
     with iterate(inlined(ds._node)) as iterator:
         for _ in range(samples + 1):
-            wall, cpu = perf_counter(), process_time()  # of all threads: a function may compute in some of its own
+            wall, cpu = perf_counter(), thread_time()
             try:
                 element = next(iterator)
             except StopIteration:
                 break
-            times.append((perf_counter() - wall, process_time() - cpu))
+            times.append((perf_counter() - wall, thread_time() - cpu))
             size = max(size, trees.nbytes(element))
     times = times[1:] or times
     if not times:
         return Measurement(0, 0.0, 0.0, 0)
-    waiting = median(max(0.0, wall - cpu) for wall, cpu in times)
+    # On a busy machine some elements also wait for a processor: the one that waited least tells what reading takes.
+    waiting = min(max(0.0, wall - cpu) for wall, cpu in times)
     return Measurement(len(times), median(cpu for _, cpu in times), waiting, size)
 
 
