@@ -9,24 +9,27 @@ array([395, 592, 810, 525])
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from grain import constants, transforms
-from grain._src.api.iter_dataset import IterDataset
-from grain._src.api.map_dataset import MapDataset
-from grain._src.nodes.stream import DatasetIterator
-from grain._src.options import MultiprocessingOptions, ReadOptions
-from grain._src.records import Record, RecordMetadata
-from grain._src.transforms import Batch, Transformation
-from grain._src.transforms import Filter as FilterTransform
-from grain._src.transforms import FlatMap as FlatMapTransform
-from grain._src.transforms import Map as MapTransform
-from grain._src.transforms import MapWithIndex as MapWithIndexTransform
-from grain._src.transforms import RandomMap as RandomMapTransform
-
 if TYPE_CHECKING:
-    from grain import checkpoint, experimental, multiprocessing, python, samplers, sharding, sources, testing
+    from grain import (
+        checkpoint,
+        constants,
+        experimental,
+        multiprocessing,
+        python,
+        samplers,
+        sharding,
+        sources,
+        testing,
+        transforms,
+    )
+    from grain._src.api.iter_dataset import IterDataset
     from grain._src.api.load import load
     from grain._src.api.loader import DataLoader, DataLoaderIterator
+    from grain._src.api.map_dataset import MapDataset
     from grain._src.config import config
+    from grain._src.nodes.stream import DatasetIterator
+    from grain._src.options import MultiprocessingOptions, ReadOptions
+    from grain._src.records import Record, RecordMetadata
     from grain._src.samplers import IndexSampler, Sampler, SequentialSampler
     from grain._src.sharding import NoSharding, ShardByJaxProcess, ShardOptions
     from grain._src.sources.array_record import ArrayRecordDataSource
@@ -34,27 +37,48 @@ if TYPE_CHECKING:
     from grain._src.sources.in_memory import SharedMemoryDataSource as InMemoryDataSource
     from grain._src.sources.protocol import RandomAccessDataSource
     from grain._src.sources.range import RangeDataSource
+    from grain._src.transforms import Batch, Transformation
+    from grain._src.transforms import Filter as FilterTransform
+    from grain._src.transforms import FlatMap as FlatMapTransform
+    from grain._src.transforms import Map as MapTransform
+    from grain._src.transforms import MapWithIndex as MapWithIndexTransform
+    from grain._src.transforms import RandomMap as RandomMapTransform
 
-# Loaded when first asked for, so that `import grain` costs little more than `import numpy`: name → module [: attribute].
+# Loaded when first asked for, so that `import grain` costs next to nothing: name → module [: attribute].
 _LATER = {
     "ArrayRecordDataSource": "grain._src.sources.array_record",
+    "Batch": "grain._src.transforms",
     "DataLoader": "grain._src.api.loader",
     "DataLoaderIterator": "grain._src.api.loader",
+    "DatasetIterator": "grain._src.nodes.stream",
+    "FilterTransform": "grain._src.transforms:Filter",
+    "FlatMapTransform": "grain._src.transforms:FlatMap",
     "InMemoryDataSource": "grain._src.sources.in_memory:SharedMemoryDataSource",
     "IndexSampler": "grain._src.samplers",
+    "IterDataset": "grain._src.api.iter_dataset",
+    "MapDataset": "grain._src.api.map_dataset",
+    "MapTransform": "grain._src.transforms:Map",
+    "MapWithIndexTransform": "grain._src.transforms:MapWithIndex",
+    "MultiprocessingOptions": "grain._src.options",
     "NoSharding": "grain._src.sharding",
     "RandomAccessDataSource": "grain._src.sources.protocol",
+    "RandomMapTransform": "grain._src.transforms:RandomMap",
     "RangeDataSource": "grain._src.sources.range",
+    "ReadOptions": "grain._src.options",
+    "Record": "grain._src.records",
+    "RecordMetadata": "grain._src.records",
     "Sampler": "grain._src.samplers",
     "SequentialSampler": "grain._src.samplers",
     "ShardByJaxProcess": "grain._src.sharding",
     "ShardOptions": "grain._src.sharding",
     "SharedMemoryDataSource": "grain._src.sources.in_memory",
+    "Transformation": "grain._src.transforms",
     "config": "grain._src.config",
     "load": "grain._src.api.load",
 }
 _MODULES = (
     "checkpoint",
+    "constants",
     "experimental",
     "multiprocessing",
     "python",
@@ -62,6 +86,7 @@ _MODULES = (
     "sharding",
     "sources",
     "testing",
+    "transforms",
 )
 
 

@@ -6,11 +6,10 @@ from time import perf_counter
 import numpy as np
 
 from grain._src.engine.blocks import Block
+from grain._src.engine.tuning import Growth
 from grain._src.nodes.base import MapNode
 
-# How many records' indices are rewritten at once, and how long preparing that may take before blocks stop growing.
-BLOCK_RECORDS = 4096
-BLOCK_SECONDS = 1e-3
+BLOCK_RECORDS = 4096  # how many records' indices are rewritten at once, at the most
 
 
 class InlineReader:
@@ -26,18 +25,20 @@ class InlineReader:
     def __init__(self, node: MapNode, size: int = 1) -> None:
         self._node = node
         self.stop = node.length
-        self._most = max(1, BLOCK_RECORDS // node.width)
-        self._size = min(size, self._most)
+        self._growth = Growth(max(1, BLOCK_RECORDS // node.width), size)
+        self._expected = 0
 
     def block_at(self, position: int) -> Block | None:
         """Returns the elements from `position` on; None at the end."""
-        end = min(position + self._size, self.stop)
+        if position != self._expected:
+            self._growth.restart()
+        end = min(position + self._growth.size, self.stop)
         if position >= end:
             return None
         began = perf_counter()
         elements = self._node.stream(np.arange(position, end))
-        if perf_counter() - began < BLOCK_SECONDS:
-            self._size = min(2 * self._size, self._most)
+        self._growth.observe(perf_counter() - began, end - position)
+        self._expected = end
         ticks = repeat(True, end - position)
         return Block(compress(elements, ticks), ticks, end)
 

@@ -115,7 +115,8 @@ def stage_of(node: Node) -> Stage | None:
             after_batch = any(isinstance(other, StreamBatch) for other in above.chain)
             return dataclasses.replace(stage, dense=True) if after_batch else stage
         case StreamFlatMap():
-            return dataclasses.replace(stage, grouped=True)
+            # After a filter of batches, where its state points to would depend on where a block begins.
+            return dataclasses.replace(stage, grouped=True) if above.unit == 1 or positional else None
         case steps.StreamFilter():
             return dataclasses.replace(stage, thinned=True)
     return stage

@@ -11,8 +11,8 @@ import numpy as np
 
 from grain._src import trees
 from grain._src.engine.blocks import Block
-from grain._src.engine.inline import BLOCK_RECORDS, BLOCK_SECONDS
-from grain._src.engine.tuning import ThreadTuner
+from grain._src.engine.inline import BLOCK_RECORDS
+from grain._src.engine.tuning import Growth, ThreadTuner
 from grain._src.nodes.base import EarlyStop, MapNode
 
 BUDGET_BYTES = 256 << 20
@@ -88,11 +88,10 @@ class _Work:
         self._next = 0  # where the next block begins
         self._taken = 0  # up to where the consumer has taken blocks
         self._started = False
-        self._size = 1
+        self._blocks = Growth(buffer_size)
         self._element_bytes = 1.0
         self._lane: _Lane | None = None
-        self._lane_size = 1  # grows while index arithmetic is quick
-        self._lane_most = 1 if node.eager else max(1, BLOCK_RECORDS // node.width)
+        self._lanes = Growth(1 if node.eager else max(1, BLOCK_RECORDS // node.width))
 
     # The consumer's side.
 
@@ -103,6 +102,8 @@ class _Work:
             self._grow()
 
     def _jump(self, position: int) -> None:
+        self._blocks.restart()
+        self._lanes.restart()
         self._generation += 1
         self._results.clear()
         self._next = self._taken = position
@@ -149,7 +150,7 @@ class _Work:
 
     def _claim(self) -> "_Claim":
         start = self._next
-        self._next = min(start + self._size, self._length)
+        self._next = min(start + self._size(), self._length)
         lane, self._lane = self._lane, None
         if lane is None or lane.position != start or lane.generation != self._generation:
             lane = None
@@ -157,7 +158,7 @@ class _Work:
 
     def _may_claim(self) -> bool:
         ahead = self._next - self._taken
-        return self._next < self._length and (not ahead or ahead + self._size <= self._window())
+        return self._next < self._length and (not ahead or ahead + self._size() <= self._window())
 
     def _compute(self, claim: "_Claim") -> tuple[list[Any], BaseException | None]:
         elements: list[Any] = []
@@ -185,13 +186,10 @@ class _Work:
         return elements, error
 
     def _open_lane(self, claim: "_Claim", start: int) -> "_Lane":
-        end = min(max(claim.end, start + self._lane_size), self._length)
+        end = min(max(claim.end, start + self._lanes.size), self._length)
         began = perf_counter()
         elements = self._node.stream(np.arange(start, end))
-        if perf_counter() - began < BLOCK_SECONDS:
-            self._lane_size = min(2 * self._lane_size, self._lane_most)
-        else:
-            self._lane_size = max(1, self._lane_size // 2)
+        self._lanes.observe(perf_counter() - began, end - start)
         return _Lane(elements, claim.generation, end)
 
     def _resize(self, seconds: float, elements: list[Any]) -> None:
@@ -199,12 +197,10 @@ class _Work:
             # One element of each block stands for the rest; quickly up, slowly down.
             size = trees.nbytes(elements[-1])
             self._element_bytes = max(size, 0.9 * self._element_bytes + 0.1 * size)
-        most = max(1, self._window() // (2 * max(1, self._active)))
-        if seconds < BLOCK_SECONDS:
-            self._size = min(2 * self._size, most)
-        elif seconds > 4 * BLOCK_SECONDS:
-            self._size = max(1, self._size // 2)
-        self._size = min(self._size, most)
+            self._blocks.observe(seconds, len(elements))
+
+    def _size(self) -> int:
+        return min(self._blocks.size, max(1, self._window() // (2 * max(1, self._active))))
 
     def _grow(self) -> None:
         while self._active < self._tuner.wanted and not self._stopped:

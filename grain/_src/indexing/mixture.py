@@ -4,6 +4,7 @@ Component by component the rule splits what remains of the first k elements in p
 counts of every prefix are within one of their exact share, and any k is answered without looking at the ones before.
 """
 
+import functools
 import math
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from grain._src.indexing.permutation import IndexArray
+
+_LONGEST_PERIOD = 1 << 16
 
 
 def integer_weights(weights: Sequence[float] | None, count: int) -> tuple[int, ...]:
@@ -37,6 +40,11 @@ def mixed_length(lengths: Sequence[int], weights: Sequence[int]) -> int:
 
 def locate(k: int, weights: Sequence[int]) -> tuple[int, int]:
     """Returns (component, index within it) of element `k`."""
+    period = _period(tuple(weights))
+    if period is not None:
+        rounds, offset = divmod(k, len(period[0]))
+        component = int(period[0][offset])
+        return component, int(period[1][offset]) + rounds * weights[component]
     remaining = sum(weights)
     a, b = k, k + 1
     for component, weight in enumerate(weights):
@@ -55,8 +63,28 @@ def _scaled(values: IndexArray, factor: int, divisor: int) -> IndexArray:
     return scaled
 
 
-def locate_array(ks: IndexArray, weights: Sequence[int]) -> tuple[npt.NDArray[np.intp], IndexArray]:
+@functools.lru_cache(maxsize=64)
+def _period(weights: tuple[int, ...]) -> tuple[npt.NDArray[Any], IndexArray] | None:
+    """Returns what `locate_array` gives for one round of the mixture: every sum(weights) elements the choices repeat."""
+    total = sum(weights)
+    if total > _LONGEST_PERIOD:
+        return None
+    components, indices = _walk(np.arange(total), weights)
+    return components.astype(np.min_scalar_type(len(weights))), indices
+
+
+def locate_array(ks: IndexArray, weights: Sequence[int]) -> tuple[npt.NDArray[Any], IndexArray]:
     """Returns (components, indices within them) of the elements `ks`."""
+    period = _period(tuple(weights))
+    if period is None:
+        return _walk(ks, weights)
+    rounds, offsets = np.divmod(ks, len(period[0]))
+    components = period[0][offsets]
+    return components, period[1][offsets] + rounds * np.array(weights, dtype=np.int64)[components]
+
+
+def _walk(ks: IndexArray, weights: Sequence[int]) -> tuple[npt.NDArray[np.intp], IndexArray]:
+    """`locate` for each of `ks`, component by component."""
     components = np.empty(len(ks), dtype=np.intp)
     indices = np.empty(len(ks), dtype=np.int64)
     remaining = sum(weights)

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
+import numpy as np
+
 from grain._src.indexing.permutation import IndexArray
 
 
@@ -53,6 +55,10 @@ class Node(abc.ABC):
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             yield field, getattr(self, field.name)
 
+    def state_before(self, state: dict[str, Any]) -> dict[str, Any] | None:
+        """Returns the state right before the element after which the state was `state`; None where it cannot be told."""
+        return self.parents[0].state_before(state) if self.transparent else None
+
     def describe(self) -> str:
         """Returns the transformation as a user would write it."""
         shown = []
@@ -90,6 +96,9 @@ class MapNode(Node):
     @abc.abstractmethod
     def length(self) -> int:
         """The number of elements of one epoch."""
+
+    def state_before(self, state: dict[str, Any]) -> dict[str, Any] | None:
+        return {"next_index": state["next_index"] - 1}
 
     @abc.abstractmethod
     def get(self, index: int) -> Any:
@@ -209,10 +218,13 @@ class RoutingNode(MapNode):
 
     def stream(self, indices: IndexArray) -> Iterator[Any]:
         components, ats = self.route_array(indices)
-        streams = [
-            parent.stream(ats[mine]) if len(mine := (components == number).nonzero()[0]) else iter(())
-            for number, parent in enumerate(self.parents)
-        ]
+        parents = self.parents
+        by_component = components.argsort(kind="stable")
+        ends = np.bincount(components, minlength=len(parents)).cumsum().tolist()
+        streams, start = [], 0
+        for parent, end in zip(parents, ends, strict=True):
+            streams.append(parent.stream(ats[by_component[start:end]]) if end > start else iter(()))
+            start = end
         return map(next, map(streams.__getitem__, components.tolist()))
 
     def inputs(self, index: int) -> list[tuple[MapNode, int]]:

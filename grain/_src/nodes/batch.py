@@ -58,11 +58,15 @@ class Batch(MapNode):
         return next(self._combine_runs(np.arange(run.start, run.stop), [len(run)]))
 
     def stream(self, indices: IndexArray) -> Iterator[Any]:
-        runs = [self._run(index) for index in indices.tolist()]
-        if not runs:
+        if not self.length or not len(indices):
             return iter(())
-        expanded = np.concatenate([np.arange(run.start, run.stop) for run in runs])
-        return self._combine_runs(expanded, [len(run) for run in runs])
+        epochs, numbers = np.divmod(indices, self.length)
+        within = numbers * self.batch_size
+        lengths = np.minimum(self.batch_size, self.parent.length - within)
+        starts = within + epochs * self.parent.length
+        offsets = np.arange(self.batch_size)
+        expanded = (starts[:, None] + offsets)[offsets < lengths[:, None]]
+        return self._combine_runs(expanded, lengths.tolist())
 
     def _combine_runs(self, indices: IndexArray, lengths: list[int]) -> Iterator[Any]:
         resolved = self.parent.resolve(indices) if self.batch_fn is None else None

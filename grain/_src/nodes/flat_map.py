@@ -87,6 +87,9 @@ class StreamFlatMap(StreamNode):
     def parents(self) -> tuple[Node, ...]:
         return (self.parent,)
 
+    def state_before(self, state: dict[str, Any]) -> dict[str, Any] | None:
+        return {"parent": state["parent"], "next_index_in_buffer": state["next_index_in_buffer"] - 1}
+
     def build(self, parents: Sequence[DatasetIterator[Any]]) -> DatasetIterator[Any]:
         return FlatMapIterator(self, parents[0])
 
@@ -98,6 +101,8 @@ class FlatMapIterator(DatasetIterator[Any]):
         super().__init__(parent)
         self._node = node
         self._before = parent.get_state()
+        # Right before the element, whatever was dropped in between: that does not depend on where a block of work begins.
+        self._late = node.parent.state_before(self._before) is not None
         self._outputs: Sequence[Any] = ()
         self._next = 0
 
@@ -105,10 +110,13 @@ class FlatMapIterator(DatasetIterator[Any]):
         if self._closed:
             raise closed_error(self._node.describe())
         while self._next >= len(self._outputs):
-            self._before = self._parent.get_state()
+            if not self._late:
+                self._before = self._parent.get_state()
             self._outputs, self._next = (), 0
             try:
                 element = next(self._parent)
+                if self._late:
+                    self._before = self._node.parent.state_before(self._parent.get_state()) or {}
                 if element is not None:
                     self._outputs = _outputs_of(self._node.function, element)
             except Exception:

@@ -47,6 +47,9 @@ class Step(StreamNode):
     def parents(self) -> tuple[Node, ...]:
         return (self.parent,)
 
+    def state_before(self, state: dict[str, Any]) -> dict[str, Any] | None:
+        return self.parent.state_before(state)
+
     @abc.abstractmethod
     def start(self, root: Root) -> StepRun:
         """Returns the step at work; `root` is what the run of steps reads from."""
@@ -224,6 +227,10 @@ class StreamMapWithIndex(Step):
     parent: Node
     function: Callable[[int, Any], Any]
 
+    def state_before(self, state: dict[str, Any]) -> dict[str, Any] | None:
+        above = self.parent.state_before(state["parent"])
+        return None if above is None else {"parent": above, "counter": state["counter"] - 1}
+
     def start(self, root: Root) -> StepRun:
         return _MapWithIndexRun(self.function)
 
@@ -263,6 +270,10 @@ class StreamRandomMap(Step):
     parent: Node
     function: Callable[..., Any]
     seed: int
+
+    def state_before(self, state: dict[str, Any]) -> dict[str, Any] | None:
+        above = self.parent.state_before(state["parent"])
+        return None if above is None else {"parent": above, "index_for_rng": state["index_for_rng"] - 1}
 
     def start(self, root: Root) -> StepRun:
         return _RandomMapRun(self.function, RngPool(self.seed), root)

@@ -28,6 +28,7 @@ from grain._src.transport.failure import decode_error
 from grain._src.transport.share import Shared, dump_shared
 from grain._src.transport.unpicklable import explain_unpicklable
 
+_READ_WRITE = selectors.EVENT_READ | selectors.EVENT_WRITE
 _ARENA_BYTES = 1 << 30
 _MAX_DEATHS_OF_A_BLOCK = 2
 _MAX_FAILED_STARTS = 3
@@ -168,9 +169,10 @@ class Pool:
         if self._broken is not None:
             raise self._broken
         for worker in self._workers:
-            wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if worker.channel.wants_write else 0)
-            if self._selector.get_key(worker.channel).events != wanted:
+            wanted = _READ_WRITE if worker.channel.wants_write else selectors.EVENT_READ
+            if worker.events != wanted:
                 self._selector.modify(worker.channel, wanted, worker)
+                worker.events = wanted
         for key, events in self._selector.select(timeout):
             worker = key.data
             try:
@@ -183,7 +185,8 @@ class Pool:
                 self._bury(worker)
         if timeout:
             self._watch()
-        self._dispatch()
+        if self._waiting:
+            self._dispatch()
 
     def _receive(self, worker: WorkerProcess, frame: Frame) -> None:
         match frame.message:

@@ -40,6 +40,7 @@ class WorkerProcess:
         self.leases = Leases()
         self.tasks: deque[Task] = deque()
         self.stages: set[int] = set()
+        self.events = selectors.EVENT_READ  # what the pool waits for
         self.sent_by_value: set[tuple[int, str]] = set()  # (stage, module) that had to be pickled into it
         self.ready = False
         self.since = time.monotonic()  # when it began with the first of its tasks
