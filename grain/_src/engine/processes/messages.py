@@ -4,6 +4,7 @@ To the worker:
   (INIT, worker index, number of workers, arena budget)        body: the user's init function
   (STAGE, stage number)                                        body: the stage; with descriptors
   (BLOCK, task, stage number, released slots, request)         body: data of the request
+  (SKIP, task)                                                 nobody wants its result any more
 From the worker:
   (READY,)
   (DONE, task, head of the elements, marks, error, state, holes, seconds, bytes)   body: the elements
@@ -11,4 +12,4 @@ From the worker:
   (FAILED, error)                                              nothing can be done: the init function or a stage is broken
 """
 
-INIT, STAGE, BLOCK, READY, DONE, UNKNOWN_MODULE, FAILED = range(7)
+INIT, STAGE, BLOCK, SKIP, READY, DONE, UNKNOWN_MODULE, FAILED = range(8)

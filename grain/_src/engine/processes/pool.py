@@ -18,7 +18,7 @@ from typing import Any
 import cloudpickle
 
 from grain._src.engine.plan import Stage
-from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, STAGE, UNKNOWN_MODULE
+from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, SKIP, STAGE, UNKNOWN_MODULE
 from grain._src.engine.processes.process import WorkerProcess, end_all
 from grain._src.engine.processes.task import Reply, Task
 from grain._src.errors import UnpicklableError, WorkerDied, WorkerError
@@ -82,8 +82,13 @@ class Pool:
         task.cancelled = True
         if task.reply is not None:
             self._drop(task.reply)
-        with contextlib.suppress(ValueError):
+        if task in self._waiting:
             self._waiting.remove(task)
+        elif task.reply is None:
+            for worker in self._workers:
+                if task in worker.tasks and task is not worker.tasks[0]:
+                    with contextlib.suppress(ChannelClosed):
+                        worker.channel.send((SKIP, task.number))
 
     def wait_some(self) -> None:
         """Waits until something arrives, a second at the most."""

@@ -36,7 +36,6 @@ class StageIterator(DatasetIterator[Any]):
         self._number = pool.add_stage(stage)
         self._length = stage.root.parent.length
         self._tasks: deque[Task] = deque()
-        self._size = 1  # outputs of a block
         self._task_bytes = 0
         self._drops = Drops(f"`{' → '.join(node.describe() for node in (stage.root.parent, *stage.chain[1:]))}`")
         self._plain: DatasetIterator[Any] | None = None  # what runs instead once a hole has turned up
@@ -47,6 +46,7 @@ class StageIterator(DatasetIterator[Any]):
         for task in self._tasks:
             self._pool.cancel(task)
         self._tasks.clear()
+        self._size = 1  # outputs of a block: who jumps wants one element soon
         self._next_state = state  # with which the next block begins
         self._show([], state, None)
 

@@ -8,15 +8,16 @@ import signal
 import socket
 import threading
 import time
+from collections import deque
 from typing import Any
 
 from grain._src import trees
 from grain._src.engine.local import Local, make_local
-from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, STAGE, UNKNOWN_MODULE
+from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, SKIP, STAGE, UNKNOWN_MODULE
 from grain._src.nodes import context, memory
 from grain._src.options import DatasetOptions
 from grain._src.transport.arena import Arena
-from grain._src.transport.channel import Channel, ChannelClosed
+from grain._src.transport.channel import Channel, ChannelClosed, Frame
 from grain._src.transport.codec import encode
 from grain._src.transport.failure import encode_error
 from grain._src.transport.share import load_shared
@@ -50,12 +51,18 @@ class _Server:
 
     def serve(self) -> None:
         self._channel.send((READY,))
+        frames: deque[Frame] = deque()
         while True:
-            frame = self._channel.recv()
+            frames.extend(self._channel.receive_ready())  # a later frame may say that an earlier one is in vain
+            skipped = {frame.message[1] for frame in frames if frame.message[0] == SKIP}
+            frame = frames.popleft() if frames else self._channel.recv()
             match frame.message:
                 case (tag, task, stage, released, request) if tag == BLOCK:
                     self._arena.free(released)
-                    self._block(task, stage, request, frame.body)
+                    if task in skipped:
+                        self._channel.send((DONE, task, encode([[]], None).head, None, None, None, False, 0.0, 0))
+                    else:
+                        self._block(task, stage, request, frame.body)
                 case (tag, number) if tag == STAGE:
                     self._stage(number, bytes(frame.body), frame.fds)
                 case (tag, index, count, budget) if tag == INIT:
