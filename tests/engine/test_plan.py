@@ -71,6 +71,7 @@ def test_a_stage_goes_on_while_outputs_depend_on_known_positions(ds, shape):
         M.range(9).filter(ident).to_iter_dataset().batch(4),
         stream().filter(ident).map_with_index(ident),
         flat(stream()).batch(2),
+        flat(stream().batch(2).filter(ident)),
         flat(stream()).random_map(ident, seed=1),
         flat(stream()).map_with_index(ident),
         I.mix([stream(), stream()]),

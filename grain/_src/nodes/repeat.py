@@ -60,4 +60,4 @@ class RepeatIterator(DatasetIterator[Any]):
     def set_state(self, state: dict[str, Any]) -> None:
         epoch = count(state, "epoch")
         self._parent.set_state(field(state, "parent", dict))
-        self._epoch, self._untouched = epoch, False
+        self._epoch, self._untouched = epoch, state["parent"] == self._start
