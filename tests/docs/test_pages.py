@@ -45,7 +45,7 @@ def _exists(name: str) -> bool:
     for part in rest:
         try:
             value = getattr(value, part)
-        except AttributeError:
+        except (AttributeError, ImportError):
             try:
                 value = importlib.import_module(f"{value.__name__}.{part}")
             except (ImportError, AttributeError):
