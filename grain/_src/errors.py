@@ -2,6 +2,7 @@
 
 GrainError
 ├── StateError (ValueError)         a state does not fit the pipeline it is given to
+├── PositionError (ValueError, NotImplementedError)  an iterator does not know its position as an index
 ├── CheckpointError (ValueError)    a checkpoint file is missing, damaged, foreign or of another pipeline
 ├── WorkerError (RuntimeError)      worker processes could not do the work
 │   ├── WorkerDied                  elements that kill the worker that computes them
@@ -18,6 +19,10 @@ class GrainError(Exception):
 
 class StateError(GrainError, ValueError):
     """A state does not fit the pipeline it is given to."""
+
+
+class PositionError(GrainError, ValueError, NotImplementedError):
+    """An iterator does not know its position as an index."""
 
 
 class CheckpointError(GrainError, ValueError):

@@ -9,7 +9,7 @@ from grain._src import arguments
 T = TypeVar("T")
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class AutotuneValue:
     """A number that a tuner chose, with what it may become."""
 
@@ -21,7 +21,7 @@ class AutotuneValue:
         return self.value
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass
 class ReadOptions:
     """How `to_iter_dataset` reads ahead in the background.
 
@@ -41,7 +41,7 @@ class ReadOptions:
         arguments.non_negative("prefetch_buffer_size", self.prefetch_buffer_size)
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass
 class MultiprocessingOptions:
     """How `mp_prefetch` spreads the work over processes.
 
@@ -78,14 +78,14 @@ class ExecutionTrackingMode(enum.Flag):
     STAGE_TIMING = enum.auto()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class _Default(Generic[T]):
     """A value that nobody set."""
 
     value: T
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class DatasetOptions:
     """Options of a whole pipeline, set with `grain.experimental.WithOptionsIterDataset`.
 

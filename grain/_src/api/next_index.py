@@ -3,6 +3,7 @@
 from typing import Any
 
 from grain._src import arguments
+from grain._src.errors import PositionError
 from grain._src.nodes.base import Node
 from grain._src.nodes.next_index import index_in, state_at
 from grain._src.nodes.stream import DatasetIterator
@@ -37,7 +38,7 @@ def _node_of(ds_iter: Any) -> Node:
         raise TypeError(f"ds_iter must be a grain.DatasetIterator, got {ds_iter!r}")
     node = ds_iter._pipeline
     if node is None:
-        raise NotImplementedError(
+        raise PositionError(
             f"the number of the next element is not known for {type(ds_iter).__name__}: use get_state() and set_state()"
         )
     return node

@@ -78,20 +78,28 @@ class ThreadTuner:
 
 
 class Growth:
-    """How many elements to prepare at once: twice as many while that is quick, or makes each of them cheaper."""
+    """How many elements to take at once: twice as many while that is quick.
 
-    def __init__(self, most: int, size: int = 1) -> None:
+    Args:
+      most: the limit.
+      size: how many at first.
+      amortized: whether to go on while each element becomes cheaper, for work that has a large fixed part.
+    """
+
+    def __init__(self, most: int, size: int = 1, amortized: bool = False) -> None:
+        self._amortized = amortized
         self.size = min(size, most)
         self._first = self.size
         self._most = most
         self._rate = float("inf")
 
     def observe(self, seconds: float, size: int) -> None:
-        """Takes note of how long it took to prepare `size` elements."""
+        """Takes note of how long `size` elements took."""
         rate = seconds / size
-        if seconds < _QUICK_SECONDS or (rate < 0.75 * self._rate and seconds < _MOST_SECONDS):
-            self.size = min(2 * size, self._most)
-        elif seconds > 4 * _QUICK_SECONDS and rate > self._rate:
+        cheaper = self._amortized and rate < 0.75 * self._rate and seconds < _MOST_SECONDS
+        if seconds < _QUICK_SECONDS or cheaper:
+            self.size = min(max(self.size, 2 * size), self._most)
+        elif seconds > 4 * _QUICK_SECONDS and not (self._amortized and rate < self._rate):
             self.size = max(1, size // 2)
         self._rate = rate
 

@@ -6,6 +6,7 @@ for so many. After a filter, a mixture or packing nobody does without reading.
 
 from typing import Any
 
+from grain._src.errors import PositionError
 from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.batch import StreamBatch
 from grain._src.nodes.limit import StreamLimit
@@ -73,7 +74,7 @@ def _dense(node: StreamBatch) -> Node:
     return node.parent
 
 
-def _unknown(node: Node) -> NotImplementedError:
-    return NotImplementedError(
+def _unknown(node: Node) -> PositionError:
+    return PositionError(
         f"the number of the next element is not known after `{node.describe()}`: use get_state() and set_state()"
     )

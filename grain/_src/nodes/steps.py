@@ -158,7 +158,7 @@ class StreamMap(Step):
         return _MapRun(self.function)
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass
 class _MapRun(StepRun):
     function: Callable[[Any], Any]
 
@@ -180,7 +180,7 @@ class StreamFilter(Step):
         return _FilterRun(self.function, Drops(f"`{self.describe()}`"))
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass
 class _FilterRun(StepRun):
     function: Callable[[Any], bool]
     drops: Drops

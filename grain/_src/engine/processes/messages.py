@@ -6,7 +6,7 @@ To the worker:
   (BLOCK, task, stage number, released slots, request)         body: data of the request
   (SKIP, task)                                                 nobody wants its result any more
 From the worker:
-  (READY,)
+  (READY, whether the init function has run)
   (DONE, task, head of the elements, marks, error, state, holes, seconds, bytes)   body: the elements
   (UNKNOWN_MODULE, stage number, module)                       the stage could not be unpickled for want of a module
   (FAILED, error)                                              nothing can be done: the init function or a stage is broken

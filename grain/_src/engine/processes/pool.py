@@ -44,7 +44,7 @@ class Pool:
         self.num_workers = options.num_workers
         self.buffer_size = options.per_worker_buffer_size
         self._timeout = options.worker_timeout
-        self._init_fn = worker_init_fn
+        self._init = _dump_init(worker_init_fn)
         self._workers: list[WorkerProcess] = []
         self._selector = selectors.DefaultSelector()
         self._stages: dict[int, Any] = {}
@@ -52,6 +52,7 @@ class Pool:
         self._numbers = itertools.count()
         self._waiting: deque[Task] = deque()
         self._failed_starts = 0
+        self._has_started = False  # whether some worker was ready once
         self._picked = -1
         self._warned = False
         self._broken: BaseException | None = None
@@ -60,10 +61,9 @@ class Pool:
     # What the iterators of stages call.
 
     def add_stage(self, stage: Any) -> int:
-        """Returns the number under which workers know `stage`; it is pickled now, so that errors come early."""
+        """Returns the number under which workers know `stage`."""
         number = next(self._numbers)
         self._stages[number] = stage
-        self._dump(number)
         return number
 
     def pick_worker(self) -> int:
@@ -107,7 +107,8 @@ class Pool:
         """Starts the processes if they are not running."""
         if self._closed:
             raise ValueError("Trying to advance a closed iterator: its worker processes have ended")
-        while len(self._workers) < self.num_workers:
+        # The others start when one is ready: they would only slow each other, and the first element, down.
+        while len(self._workers) < (self.num_workers if self._has_started else 1):
             self._spawn(len(self._workers))
 
     @property
@@ -135,8 +136,8 @@ class Pool:
         self._workers.insert(index, worker)
         self._selector.register(worker.channel, selectors.EVENT_READ, worker)
         budget = _ARENA_BYTES // self.num_workers
-        init = cloudpickle.dumps(self._init_fn) if self._init_fn is not None else b""
-        worker.channel.send((INIT, index, self.num_workers, budget), init)
+        with contextlib.suppress(ChannelClosed):
+            worker.channel.send((INIT, index, self.num_workers, budget), self._init)
 
     def _dispatch(self) -> None:
         self.start()
@@ -147,7 +148,7 @@ class Pool:
             if task.worker is None:
                 worker = min(self._workers, key=lambda worker: len(worker.tasks))
             else:
-                worker = self._workers[task.worker]
+                worker = self._workers[task.worker % len(self._workers)]
             if len(worker.tasks) < depth:
                 self._send(worker, task)
             elif task.worker is not None:
@@ -159,14 +160,16 @@ class Pool:
 
     def _send(self, worker: WorkerProcess, task: Task) -> None:
         if task.stage not in worker.stages:
-            shared = self._shared[task.stage]
-            worker.channel.send((STAGE, task.stage), shared.payload, shared.fds)
+            # Pickled when it is needed, which is while the workers are still starting.
+            shared = self._shared.get(task.stage) or self._dump(task.stage)
+            with contextlib.suppress(ChannelClosed):  # its end is noticed when it is read
+                worker.channel.send((STAGE, task.stage), shared.payload, shared.fds)
             worker.stages.add(task.stage)
         if not worker.tasks:
             worker.since = time.monotonic()
         worker.tasks.append(task)
         released = worker.leases.take_released()
-        with contextlib.suppress(ChannelClosed):  # its end is noticed when it is read
+        with contextlib.suppress(ChannelClosed):
             worker.channel.send((BLOCK, task.number, task.stage, released, task.request), task.body)
 
     def _step(self, timeout: float) -> None:
@@ -197,19 +200,25 @@ class Pool:
         match frame.message:
             case (tag, number, head, marks, error, state, holes, seconds, nbytes) if tag == DONE:
                 worker.leases.adopt(head, frame.fds)
-                task = worker.tasks.popleft()
+                task = worker.tasks[0]
                 assert task.number == number
                 worker.since = time.monotonic()
                 reply = Reply(decode_error(error) if error is not None else None)
+                if isinstance(reply.error, MemoryError) and not task.deaths:
+                    worker.process.kill()  # a fresh one has more room; its end counts as a death of the block
+                    return
                 reply.head, reply.body, reply.leases, reply.marks = head, frame.body, worker.leases, marks
                 reply.state, reply.holes, reply.seconds, reply.nbytes = state, holes, seconds, nbytes
                 if task.cancelled:
                     self._drop(reply)
                 else:
                     task.reply = reply
-            case (tag,) if tag == READY:
-                worker.ready = True
-                self._failed_starts = 0
+                worker.tasks.popleft()
+            case (tag, initialised) if tag == READY:
+                worker.ready, self._has_started = initialised, True
+                worker.since = time.monotonic()
+                self._failed_starts = 0 if initialised else self._failed_starts
+                self.start()
             case (tag, number, module, error) if tag == UNKNOWN_MODULE:
                 self._send_by_value(worker, number, module, error)
             case (tag, error) if tag == FAILED:
@@ -242,7 +251,7 @@ class Pool:
 
     def _bury(self, worker: WorkerProcess) -> None:
         """Replaces a worker that has died and has its blocks computed again."""
-        status = worker.process.wait()
+        status = worker.end()
         self._selector.unregister(worker.channel)
         worker.release()
         self._workers.remove(worker)
@@ -264,7 +273,9 @@ class Pool:
                 suspect.reply = Reply(
                     WorkerDied(f"a worker process was {how} twice while it computed the same elements")
                 )
-        self._waiting.extendleft(task for task in reversed(worker.tasks) if not task.cancelled)
+        again = [task for task in worker.tasks if not task.cancelled and task.reply is None]
+        self._waiting.extendleft(reversed(again))
+        self._spawn(worker.index)
         if not self._warned:
             self._warned = True
             warnings.warn(
@@ -273,14 +284,13 @@ class Pool:
                 RuntimeWarning,
                 stacklevel=2,
             )
-        self._spawn(worker.index)
 
     def _watch(self) -> None:
         """Looks for workers that have been silent for too long."""
         limit = self._timeout if self._timeout is not None else _SILENCE_SECONDS
         now = time.monotonic()
         for worker in self._workers:
-            if not worker.tasks or now - worker.since < limit:
+            if not worker.tasks or now - worker.since < (limit if worker.ready else max(limit, _SILENCE_SECONDS)):
                 continue
             stack = worker.stack()
             silent = (
@@ -292,6 +302,18 @@ class Pool:
             else:
                 warnings.warn(f"{silent}It counts as dead.", RuntimeWarning, stacklevel=2)
                 worker.process.kill()
+
+
+def _dump_init(function: Callable[[int, int], None] | None) -> bytes:
+    if function is None:
+        return b""
+    try:
+        data: bytes = cloudpickle.dumps(function)
+    except Exception as error:
+        raise UnpicklableError(
+            f"worker_init_fn cannot be sent to worker processes: {explain_unpicklable(function)}"
+        ) from error
+    return data
 
 
 def _where_unpicklable(stage: Stage) -> str:

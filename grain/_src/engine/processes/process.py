@@ -30,6 +30,7 @@ _HIDDEN_ACCELERATORS = {
     "TPU_VISIBLE_CHIPS": "",
 }
 _EXIT_SECONDS = 0.1
+_DYING_SECONDS = 5.0  # a core dump takes its time
 
 
 class WorkerProcess:
@@ -73,10 +74,17 @@ class WorkerProcess:
                 break
         return os.pread(self.stacks, 1 << 16, 0).decode(errors="replace")
 
+    def end(self) -> int:
+        """Waits for a process that no longer talks, and ends it if it does not end; returns its exit status."""
+        try:
+            return self.process.wait(_DYING_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
     def release(self) -> None:
         """Closes what this side holds; the process must have ended or be about to."""
         self.channel.close()
-        self.leases.close()
         for fd in (self.lifeline, self.stacks):
             with contextlib.suppress(OSError):
                 os.close(fd)
@@ -85,7 +93,7 @@ class WorkerProcess:
 def _command(fds: tuple[int, ...]) -> list[str]:
     if not sys.executable:
         raise WorkerError("worker processes need the path of the Python interpreter, but sys.executable is empty")
-    return [sys.executable, "-c", _BOOTSTRAP, *map(str, fds), json.dumps(sys.path)]
+    return [sys.executable, "-c", _BOOTSTRAP, *map(str, fds), json.dumps(list(map(str, sys.path)))]
 
 
 def end_all(workers: "list[WorkerProcess]", selector: selectors.BaseSelector, shared: "dict[int, Shared]") -> None:

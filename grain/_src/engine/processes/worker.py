@@ -50,7 +50,7 @@ class _Server:
         self._arena = Arena(0)
 
     def serve(self) -> None:
-        self._channel.send((READY,))
+        self._channel.send((READY, False))
         frames: deque[Frame] = deque()
         while True:
             frames.extend(self._channel.receive_ready())  # a later frame may say that an earlier one is in vain
@@ -75,7 +75,9 @@ class _Server:
             try:
                 pickle.loads(body)(index, count)
             except BaseException as error:
+                error.add_note(f"grain: raised by worker_init_fn in worker process {index}")
                 self._channel.send((FAILED, encode_error(error)))
+        self._channel.send((READY, True))
 
     def _stage(self, number: int, payload: bytes, fds: tuple[int, ...]) -> None:
         try:
@@ -105,3 +107,4 @@ class _Server:
             error, encoded, marks = encode_error(unpicklable), encode([[]], None), None
         message = (DONE, task, encoded.head, marks, error, outcome.state, outcome.holes, seconds, size)
         self._channel.send(message, encoded.body, encoded.fds)
+        self._channel.drain()  # before the next block, which may take long
