@@ -36,7 +36,7 @@ unit: $(STAMP)
 
 docs: $(STAMP)
 	@echo "== documentation"
-	$(BIN)/python -m mkdocs build --strict -q -d $(VENV)/site
+	$(BIN)/python -m mkdocs build --strict -d $(VENV)/site
 
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py

@@ -26,6 +26,14 @@ ON_PURPOSE = {
     "error-state-wrong": "a state that does not fit is a StateError",
     "error-state-negative": "a state that does not fit is a StateError",
     "error-state-past": "a state that does not fit is a StateError",
+    "map-numpy-index": "an element does not depend on the type of the index",
+    "stack-dataclass": "dataclasses are containers, their fields are stacked",
+    "error-repeat-too-long": "a length is cut at sys.maxsize, as for an endless dataset",
+    "error-stack-mixed-keys": "dicts are stacked in their own order, so keys need not be sortable",
+    "error-select-no-datasets": "refused at construction, with a ValueError",
+    "error-abstract-map-dataset": "refused when it is used",
+    "error-abstract-iter-dataset": "refused when it is used",
+    "error-elastic-filter": "elastic iteration works with a filter too",
 }
 
 FILES = sorted(pathlib.Path(__file__).parent.glob("*.json"))

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from grain import sources
-from grain._src.conformance.source import check_source, same
+from grain._src.conformance.equality import same
+from grain._src.conformance.source import check_source
 
 from .conftest import read_in_new_process
 

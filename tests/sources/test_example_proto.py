@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grain._src.conformance.source import same
+from grain._src.conformance.equality import same
 from grain.sources import SourceError, decode_example, encode_example
 
 

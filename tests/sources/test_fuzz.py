@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grain import sources
-from grain._src.conformance.source import same
+from grain._src.conformance.equality import same
 
 RECORDS = [b"", b"one", b"x" * 300, *(b"record %d" % number for number in range(20))]
 edits = st.tuples(

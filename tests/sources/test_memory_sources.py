@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from grain import sources
-from grain._src.conformance.source import same
+from grain._src.conformance.equality import same
 
 
 def test_arrays_give_rows_and_dicts_of_rows() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grain import sources
-from grain._src.conformance.source import same
+from grain._src.conformance.equality import same
 
 
 def test_rows_of_npy_and_npz(tmp_path: Path) -> None:

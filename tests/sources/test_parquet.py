@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grain import sources
-from grain._src.conformance.source import same
+from grain._src.conformance.equality import same
 from grain._src.sources.parquet import ParquetReader
 
 from .conftest import parquet_table

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from grain import sources
-from grain._src.conformance.source import same
+from grain._src.conformance.equality import same
 from grain._src.errors import StateError
 from grain.experimental import ParquetIterDataset, TFRecordIterDataset
 

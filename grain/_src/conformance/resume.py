@@ -4,7 +4,7 @@ import json
 from itertools import islice
 from typing import Any
 
-import numpy as np
+from grain._src.conformance.equality import same
 
 MOST_ELEMENTS = 1000
 _MOST_RESTORES = 100
@@ -32,7 +32,7 @@ def assert_equal_output_after_checkpoint(ds: Any) -> None:
         restored.set_state(json.loads(states[position]))
         expected = elements[position : position + _LOOK_AHEAD]
         given = list(islice(restored, len(expected) if len(elements) == MOST_ELEMENTS else _LOOK_AHEAD))
-        if not equal(given, expected):
+        if not same(given, expected):
             raise AssertionError(
                 f"restored after {position} elements from {states[position]} it goes on with {given!r:.500}, "
                 f"not with {expected!r:.500}"
@@ -41,20 +41,3 @@ def assert_equal_output_after_checkpoint(ds: Any) -> None:
 
 def _saved(iterator: Any) -> str:
     return json.dumps(iterator.get_state())
-
-
-def equal(one: Any, other: Any) -> bool:
-    """Whether two elements are the same, arrays and containers of them included."""
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
-            return False
-        if one.dtype != other.dtype or one.shape != other.shape:
-            return False
-        return one.tobytes() == other.tobytes() if not one.dtype.hasobject else equal(one.tolist(), other.tolist())
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(equal, one, other))
-    return bool(one == other) or one != one

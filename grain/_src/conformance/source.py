@@ -9,6 +9,8 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
+from grain._src.conformance.equality import same
+
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+|\b0x[0-9a-fA-F]{6,}")
 _THREADS = 8
 
@@ -107,20 +109,3 @@ def _check_copy(source: Any, keys: list[int], expected: list[Any], order: list[i
     assert len(copy) == length, f"a pickled copy has length {len(copy)}, the source {length}"
     assert repr(copy) == text, f"a pickled copy has another repr: {copy!r}, the source {text}"
     _compare("read from a pickled copy", copy.__getitem__, keys, expected, order)
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether two elements are equal in type and value, NaN included."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, np.ndarray):
-        if one.dtype != other.dtype or one.shape != other.shape:
-            return False
-        if one.dtype.hasobject:
-            return all(map(same, one.ravel().tolist(), other.ravel().tolist()))
-        return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fcmM"))
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, (list, tuple)):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other) or bool(one != one and other != other)

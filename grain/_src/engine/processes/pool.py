@@ -51,7 +51,7 @@ class Pool:
         self._shared: dict[int, Shared] = {}
         self._numbers = itertools.count()
         self._waiting: deque[Task] = deque()
-        self._failed_starts = 0
+        self._failed_starts = 0.0
         self._has_started = False  # whether some worker was ready once
         self._picked = -1
         self._warned = False
@@ -125,10 +125,11 @@ class Pool:
         try:
             self._shared[number] = dump_shared(self._stages[number])
         except Exception as error:
-            raise UnpicklableError(
+            self._broken = UnpicklableError(
                 f"The pipeline cannot be sent to worker processes: {_where_unpicklable(self._stages[number])}. Create such "
                 "an object inside the function that uses it, or give its class `__getstate__`/`__reduce__`."
-            ) from error
+            )
+            raise self._broken from error
         return self._shared[number]
 
     def _spawn(self, index: int) -> None:
@@ -176,6 +177,21 @@ class Pool:
         """Reads and writes what the sockets allow; waits at most `timeout` for something to happen."""
         if self._broken is not None:
             raise self._broken
+        try:
+            self._exchange(timeout)
+        except Exception:
+            raise
+        except BaseException:
+            # Ctrl-C in the middle of a message: what was read may be lost, so all of it is computed again.
+            for worker in self._workers:
+                worker.condemn(innocent=True)
+            raise
+        if timeout:
+            self._watch()
+        if self._waiting:
+            self._dispatch()
+
+    def _exchange(self, timeout: float) -> None:
         for worker in self._workers:
             wanted = _READ_WRITE if worker.channel.wants_write else selectors.EVENT_READ
             if worker.events != wanted:
@@ -191,21 +207,19 @@ class Pool:
                         self._receive(worker, frame)
             except ChannelClosed:
                 self._bury(worker)
-        if timeout:
-            self._watch()
-        if self._waiting:
-            self._dispatch()
 
     def _receive(self, worker: WorkerProcess, frame: Frame) -> None:
         match frame.message:
             case (tag, number, head, marks, error, state, holes, seconds, nbytes) if tag == DONE:
                 worker.leases.adopt(head, frame.fds)
+                if worker.condemned:
+                    return
                 task = worker.tasks[0]
                 assert task.number == number
                 worker.since = time.monotonic()
                 reply = Reply(decode_error(error) if error is not None else None)
                 if isinstance(reply.error, MemoryError) and not task.deaths:
-                    worker.process.kill()  # a fresh one has more room; its end counts as a death of the block
+                    worker.condemn()  # a fresh one has more room; its end counts as a death of the block
                     return
                 reply.head, reply.body, reply.leases, reply.marks = head, frame.body, worker.leases, marks
                 reply.state, reply.holes, reply.seconds, reply.nbytes = state, holes, seconds, nbytes
@@ -217,7 +231,7 @@ class Pool:
             case (tag, initialised) if tag == READY:
                 worker.ready, self._has_started = initialised, True
                 worker.since = time.monotonic()
-                self._failed_starts = 0 if initialised else self._failed_starts
+                self._failed_starts = 0.0 if initialised else self._failed_starts
                 self.start()
             case (tag, number, module, error) if tag == UNKNOWN_MODULE:
                 self._send_by_value(worker, number, module, error)
@@ -261,13 +275,14 @@ class Pool:
             else f"exited with status {status}"
         )
         if not worker.ready:
-            self._failed_starts += 1
+            # Whoever kills workers at random also hits some that are starting.
+            self._failed_starts += 1.0 if status >= 0 else 0.1
             if self._failed_starts >= _MAX_FAILED_STARTS:
                 self._broken = WorkerError(f"worker processes do not start: the last one {how} before it was ready")
                 raise self._broken
         if worker.tasks:
             suspect = worker.tasks[0]
-            suspect.deaths += worker.ready
+            suspect.deaths += worker.ready and not worker.innocent
             if suspect.deaths >= _MAX_DEATHS_OF_A_BLOCK:
                 worker.tasks.popleft()
                 suspect.reply = Reply(
@@ -276,7 +291,7 @@ class Pool:
         again = [task for task in worker.tasks if not task.cancelled and task.reply is None]
         self._waiting.extendleft(reversed(again))
         self._spawn(worker.index)
-        if not self._warned:
+        if not self._warned and not worker.innocent:
             self._warned = True
             warnings.warn(
                 f"worker process {worker.index} was {how}; it is replaced and its elements are computed again. "

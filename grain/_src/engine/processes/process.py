@@ -44,6 +44,8 @@ class WorkerProcess:
         self.events = selectors.EVENT_READ  # what the pool waits for
         self.sent_by_value: set[tuple[int, str]] = set()  # (stage, module) that had to be pickled into it
         self.ready = False
+        self.condemned = False  # it is about to be replaced: what it still says does not count
+        self.innocent = False  # it is not to blame
         self.since = time.monotonic()  # when it began with the first of its tasks
         self.channel, theirs = channel_pair()
         lifeline, self.lifeline = os.pipe()
@@ -73,6 +75,12 @@ class WorkerProcess:
             if size and size == os.fstat(self.stacks).st_size:
                 break
         return os.pread(self.stacks, 1 << 16, 0).decode(errors="replace")
+
+    def condemn(self, innocent: bool = False) -> None:
+        """Has the worker replaced."""
+        self.condemned = True
+        self.innocent = innocent
+        self.process.kill()
 
     def end(self) -> int:
         """Waits for a process that no longer talks, and ends it if it does not end; returns its exit status."""

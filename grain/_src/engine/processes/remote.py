@@ -52,7 +52,16 @@ class RemoteIterator(DatasetIterator[Any]):
     def _advance(self) -> None:
         if self._closed:
             raise ValueError("Trying to advance a closed iterator")
-        self._state = self.get_state()
+        self._state = here = self.get_state()
+        try:
+            self._go_on()
+        except Exception:
+            raise
+        except BaseException:
+            self._seek(here)  # Ctrl-C in the middle loses nothing
+            raise
+
+    def _go_on(self) -> None:
         if self._error is not None:
             error = self._error
             self._show([], [])

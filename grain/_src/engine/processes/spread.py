@@ -110,6 +110,15 @@ class SpreadIterator(DatasetIterator[Any]):
     def _advance(self) -> None:
         """Goes on to the next batch of inputs; raises the error that stands at its place, or StopIteration."""
         here = self.get_state()
+        try:
+            self._go_on(here)
+        except Exception:
+            raise
+        except BaseException:
+            self.set_state(here)  # Ctrl-C in the middle loses nothing
+            raise
+
+    def _go_on(self, here: dict[str, Any]) -> None:
         if self._error is not None:
             error, batch = self._error, self._batch
             rest = [

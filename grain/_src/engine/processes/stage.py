@@ -84,6 +84,15 @@ class StageIterator(DatasetIterator[Any]):
             raise error
         # What was seen last is where we are, also while the next block has nothing for us.
         here = self.get_state()
+        try:
+            self._go_on(here)
+        except Exception:
+            raise
+        except BaseException:
+            self._seek(here)  # Ctrl-C in the middle loses nothing
+            raise
+
+    def _go_on(self, here: dict[str, Any]) -> None:
         self._fill()
         if not self._tasks:
             self._show([], self._positions.moved(here, max(self._length, self._positions.of(here))), None)
@@ -116,7 +125,7 @@ class StageIterator(DatasetIterator[Any]):
             self._drops.add(seen, seen - len(elements))
         self._fill()
         if error is not None:
-            self._error, self._error_state = error, reply.state or task.request[0]
+            self._error, self._error_state = error, reply.state or self._state_after(len(elements))
 
     def _blame(self, error: BaseException, task: Task) -> None:
         """Names the elements that a worker could not compute or send."""
@@ -169,7 +178,9 @@ class StageIterator(DatasetIterator[Any]):
     def get_state(self) -> dict[str, Any]:
         if self._plain is not None:
             return self._plain.get_state()
-        seen = self._count - length_hint(self._items)
+        return self._state_after(self._count - length_hint(self._items))
+
+    def _state_after(self, seen: int) -> dict[str, Any]:
         if not seen:
             return self._state
         if self._marks is None:

@@ -98,13 +98,25 @@ class _Server:
         size = trees.nbytes(outcome.elements[-1]) * len(outcome.elements) if outcome.elements else 0
         box = [outcome.elements]
         del outcome.elements  # the codec hands arrays over without a copy only if nobody else holds them
-        marks = outcome.marks
+        marks, state = outcome.marks, outcome.state
         error = encode_error(outcome.error) if outcome.error is not None else None
         try:
             encoded = encode(box, self._arena)
         except Exception as unpicklable:
             unpicklable.add_note("grain: raised while sending elements from a worker process to the training process")
-            error, encoded, marks = encode_error(unpicklable), encode([[]], None), None
-        message = (DONE, task, encoded.head, marks, error, outcome.state, outcome.holes, seconds, size)
+            error, state = encode_error(unpicklable), None
+            count = _picklable(box[0])
+            encoded, marks = encode([box[0][:count]], self._arena), None if marks is None else marks[:count]
+        message = (DONE, task, encoded.head, marks, error, state, outcome.holes, seconds, size)
         self._channel.send(message, encoded.body, encoded.fds)
         self._channel.drain()  # before the next block, which may take long
+
+
+def _picklable(elements: list[Any]) -> int:
+    """Returns how many of the first elements can be sent."""
+    for count, element in enumerate(elements):
+        try:
+            encode([element], None)
+        except Exception:
+            return count
+    return len(elements)
