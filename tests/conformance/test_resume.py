@@ -5,6 +5,7 @@ import pytest
 
 import grain
 from grain import experimental as ex
+from grain._src.conformance.equality import same
 
 
 class Forgetful(grain.IterDataset):
