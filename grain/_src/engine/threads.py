@@ -17,6 +17,7 @@ from grain._src.nodes.base import EarlyStop, MapNode
 
 BUDGET_BYTES = 256 << 20
 _JOIN_SECONDS = 5.0
+_FEW = 8  # so few elements are looked up one by one: arithmetic on short arrays costs more
 
 
 class ThreadedReader:
@@ -166,6 +167,10 @@ class _Work:
         wall, cpu, active = perf_counter(), thread_time(), self._active
         lane, missing = claim.lane, claim.end - claim.start
         try:
+            if lane is None and missing <= _FEW:
+                for index in range(claim.start, claim.end):
+                    elements.append(self._node.get(index))
+                missing = 0
             while missing:
                 if lane is None:
                     lane = self._open_lane(claim, claim.end - missing)
@@ -175,7 +180,7 @@ class _Work:
                         raise EarlyStop
                     lane = None
         except BaseException as raised:
-            error, lane = raised, None
+            error, lane = EarlyStop() if isinstance(raised, StopIteration) else raised, None
         wall, cpu = perf_counter() - wall, thread_time() - cpu
         with self._lock:
             self._tuner.observe(wall, cpu, active)

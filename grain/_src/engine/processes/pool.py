@@ -177,8 +177,15 @@ class Pool:
         """Reads and writes what the sockets allow; waits at most `timeout` for something to happen."""
         if self._broken is not None:
             raise self._broken
+        for worker in self._workers:
+            wanted = _READ_WRITE if worker.channel.wants_write else selectors.EVENT_READ
+            if worker.events != wanted:
+                self._selector.modify(worker.channel, wanted, worker)
+                worker.events = wanted
+        ready = self._selector.select(timeout)
         try:
-            self._exchange(timeout)
+            for key, events in ready:
+                self._exchange(key.data, events)
         except Exception:
             raise
         except BaseException:
@@ -191,22 +198,15 @@ class Pool:
         if self._waiting:
             self._dispatch()
 
-    def _exchange(self, timeout: float) -> None:
-        for worker in self._workers:
-            wanted = _READ_WRITE if worker.channel.wants_write else selectors.EVENT_READ
-            if worker.events != wanted:
-                self._selector.modify(worker.channel, wanted, worker)
-                worker.events = wanted
-        for key, events in self._selector.select(timeout):
-            worker = key.data
-            try:
-                if events & selectors.EVENT_WRITE:
-                    worker.channel.flush()
-                if events & selectors.EVENT_READ:
-                    for frame in worker.channel.receive_ready():
-                        self._receive(worker, frame)
-            except ChannelClosed:
-                self._bury(worker)
+    def _exchange(self, worker: WorkerProcess, events: int) -> None:
+        try:
+            if events & selectors.EVENT_WRITE:
+                worker.channel.flush()
+            if events & selectors.EVENT_READ:
+                for frame in worker.channel.receive_ready():
+                    self._receive(worker, frame)
+        except ChannelClosed:
+            self._bury(worker)
 
     def _receive(self, worker: WorkerProcess, frame: Frame) -> None:
         match frame.message:

@@ -58,6 +58,9 @@ class WorkerProcess:
                 stdin=subprocess.DEVNULL,
                 env={**os.environ, **_HIDDEN_ACCELERATORS},
             )
+        except BaseException:
+            self.release()
+            raise
         finally:
             theirs.close()
             os.close(lifeline)

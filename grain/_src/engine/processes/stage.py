@@ -93,7 +93,8 @@ class StageIterator(DatasetIterator[Any]):
             raise
 
     def _go_on(self, here: dict[str, Any]) -> None:
-        self._fill()
+        if not self._tasks:
+            self._fill()
         if not self._tasks:
             self._show([], self._positions.moved(here, max(self._length, self._positions.of(here))), None)
             raise StopIteration
@@ -146,7 +147,7 @@ class StageIterator(DatasetIterator[Any]):
     def _window(self) -> int:
         """How many blocks may be under way."""
         window = self._pool.num_workers * (1 + self._pool.buffer_size)
-        if self._pool.idle and self._tasks and self._tasks[0].reply is None:
+        if self._tasks and self._tasks[0].reply is None and self._pool.idle:
             affordable = _STALL_BYTES // max(1, self._task_bytes)
             window = max(window, min(_STALL_BLOCKS * self._pool.num_workers, affordable))
         return window

@@ -32,7 +32,7 @@ def main(channel_fd: int, lifeline_fd: int, stacks_fd: int) -> None:
     faulthandler.register(signal.SIGUSR1, file=stacks_fd, all_threads=True)
     threading.Thread(target=_die_with_parent, args=(lifeline_fd,), daemon=True).start()
     channel = Channel(socket.socket(fileno=channel_fd))
-    with contextlib.suppress(ChannelClosed):
+    with contextlib.closing(channel), contextlib.suppress(ChannelClosed):
         _Server(channel).serve()
 
 
