@@ -7,6 +7,7 @@ import numpy as np
 from grain._src.nodes.packing_features import Feature
 
 _CLOSED = -1
+_FEW_ROWS = 64
 
 
 class Bins:
@@ -26,6 +27,9 @@ class Bins:
         self._free[:] = np.array([[feature.length] for feature in features])
         self._rows_free = list(self._free)  # a view a feature: what is compared
         self._left = self._free.sum(axis=0) if best else None  # over all features, also of rows that are closed
+        # One feature, first fit, few rows: a loop over plain ints is quicker than arrays.
+        plain = len(features) == 1 and not self._aligned and not best and count <= _FEW_ROWS
+        self._room = [features[0].length] * count if plain else None
         self._most = most
         self._unused = np.ones(count, bool) if best and most is not None else None  # rows without a single token
         self.counts = [0] * count
@@ -35,6 +39,8 @@ class Bins:
 
     def place(self, lengths: list[int]) -> int | None:
         """Returns the row that sequences of `lengths` go to, and makes the space theirs; None if they fit nowhere."""
+        if self._room is not None:
+            return self._place_plainly(self._room, lengths[0])
         row = self._choose(lengths)
         if row is None:
             return None
@@ -55,6 +61,19 @@ class Bins:
         if self.counts[row] == self._most:
             self._free[:, row] = _CLOSED
         return row
+
+    def _place_plainly(self, rooms: list[int], length: int) -> int | None:
+        for row, room in enumerate(rooms):
+            if room >= length:
+                rooms[row] = room - length
+                seen = self.counts[row]
+                if not seen:
+                    self.empty -= 1
+                self.counts[row] = seen + 1
+                if seen + 1 == self._most:
+                    rooms[row] = _CLOSED
+                return row
+        return None
 
     def _choose(self, lengths: list[int]) -> int | None:
         fits = self._rows_free[0] >= lengths[0]

@@ -124,6 +124,7 @@ class DocumentReader:
         flat = all(len(feature.path) == 1 for feature in features)
         self._names = [feature.path[0] for feature in features] if flat else []
         self._limits = [feature.length for feature in features]
+        self._only = self._names[0] if len(self._names) == 1 and not extras else None
 
     def read(self, element: Any) -> Document:
         """Returns the document in `element`."""
@@ -146,6 +147,10 @@ class DocumentReader:
 
     def read_short(self, element: Any) -> Document:
         """Returns the document in `element`, which must fit into an empty row."""
+        if self._only is not None and type(element) is dict:
+            array = element.get(self._only)
+            if type(array) is np.ndarray and array.ndim and len(array) <= self._limits[0]:
+                return Document([array], [len(array)], [])
         document = self.read(element)
         for length, limit in zip(document.lengths, self._limits, strict=True):
             if length > limit:
