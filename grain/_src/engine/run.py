@@ -1,6 +1,7 @@
 """Starts a pipeline: turns its nodes into running iterators."""
 
 import dataclasses
+import sys
 from typing import Any
 
 from grain._src.engine import processes
@@ -16,6 +17,8 @@ from grain._src.nodes.prefetch import ProcessPrefetch, ThreadPrefetch
 from grain._src.nodes.steps import Step, StreamWithoutHoles
 from grain._src.nodes.stream import DatasetIterator, SelfStarting, StreamNode
 from grain._src.nodes.to_iter import ToIter, WithOptions
+
+_has_lock = getattr(sys, "_is_gil_enabled", lambda: True)  # whether threads take turns at one interpreter lock
 
 
 def iterate(node: Node) -> DatasetIterator[Any]:
@@ -38,6 +41,12 @@ def iterate(node: Node) -> DatasetIterator[Any]:
 def _start(node: Node) -> DatasetIterator[Any]:
     if isinstance(node, MapNode):
         node = ToIter(node)
+    iterator = _run(node)
+    observer = context.current().observer
+    return iterator if observer is None else observer(node, iterator)
+
+
+def _run(node: Node) -> DatasetIterator[Any]:
     if isinstance(node, ProcessPrefetch):
         return _spread(node)
     workers = context.current().workers
@@ -77,6 +86,9 @@ def _spread(node: ProcessPrefetch) -> DatasetIterator[Any]:
     here = context.current()
     if not node.options.num_workers or here.workers is not None:
         return _start(node.parent)  # within the pipeline of another `mp_prefetch` its workers do everything
+    if not _has_lock():
+        # Threads that run at once need no processes: those that read, and one that runs the rest ahead.
+        return AheadIterator(_start(node.parent), node.options.num_workers * (1 + node.options.per_worker_buffer_size))
     pool = processes.Pool(node.options, node.worker_init_fn)
     with context.using(dataclasses.replace(here, workers=pool)):
         return processes.PooledIterator(_start(node.parent), pool)

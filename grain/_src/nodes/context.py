@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -16,10 +16,13 @@ class RunContext:
     Args:
       options: the options that `WithOptionsIterDataset` gave.
       workers: the pool of processes that `mp_prefetch` started, or None.
+      observer: called with each node that is started here and what runs it; what it returns runs in its place. None, and
+        then nothing is called, unless somebody wants to measure.
     """
 
     options: DatasetOptions = dataclasses.field(default_factory=DatasetOptions)
     workers: Any = None
+    observer: Callable[[Any, Any], Any] | None = None
 
 
 _current: ContextVar[RunContext] = ContextVar("grain_run_context", default=RunContext())  # noqa: B039 - it is frozen

@@ -1,0 +1,54 @@
+"""Starting a pipeline: who may watch it, and who computes without an interpreter lock."""
+
+import dataclasses
+import threading
+
+import psutil
+
+import grain
+from grain._src.engine import run
+from grain._src.nodes import context
+
+
+def test_an_observer_is_shown_what_runs_each_stage_and_may_stand_in_for_it():
+    seen = []
+
+    class Watching(grain.DatasetIterator):
+        def __init__(self, parent):
+            super().__init__(parent)
+            self.count = 0
+
+        def __next__(self):
+            self.count += 1
+            return next(self._parent)
+
+        def get_state(self):
+            return self._parent.get_state()
+
+        def set_state(self, state):
+            self._parent.set_state(state)
+
+    def observe(node, iterator):
+        seen.append((node.name, Watching(iterator)))
+        return seen[-1][1]
+
+    ds = grain.MapDataset.range(10).to_iter_dataset(grain.ReadOptions(0, 0)).filter(lambda x: x % 2).batch(2)
+    with context.using(dataclasses.replace(context.current(), observer=observe)):
+        watched = iter(ds)
+    assert [batch.tolist() for batch in watched] == [batch.tolist() for batch in ds]
+    assert [(name, watcher.count > 0) for name, watcher in seen] == [
+        ("to_iter_dataset", True),
+        ("filter", True),
+        ("batch", True),
+    ]
+
+
+def test_without_an_interpreter_lock_threads_serve_instead_of_processes(monkeypatch):
+    monkeypatch.setattr(run, "_has_lock", lambda: False)
+    ds = grain.MapDataset.range(100).map(lambda x: (x, threading.current_thread().name)).to_iter_dataset()
+    before = set(psutil.Process().children())
+    with iter(ds.mp_prefetch(grain.MultiprocessingOptions(2))) as it:
+        elements = list(it)
+        assert set(psutil.Process().children()) == before
+    assert [x for x, _ in elements] == list(range(100))
+    assert threading.main_thread().name not in {name for _, name in elements}
