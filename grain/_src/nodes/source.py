@@ -54,7 +54,8 @@ class Source(MapNode):
     def get(self, index: int) -> Any:
         if not self.length:
             raise IndexError(f"cannot take element {index} of an empty source")
-        return self.source[index % self.length]
+        record = self.source[index % self.length]
+        return record.copy() if self._array is not None else record  # a row is not a view of the source, as in `stream`
 
     def stream(self, indices: IndexArray) -> Iterator[Any]:
         keys = self._keys(indices)
