@@ -12,7 +12,9 @@ from outside import Script, children, descriptors, shared_memory
 
 @pytest.fixture
 def script(tmp_path):
-    return Script(tmp_path)
+    made = Script(tmp_path)
+    yield made
+    made.end()
 
 
 @pytest.fixture

@@ -36,7 +36,8 @@ def _is_open(fd):
 
 
 def shared_memory():
-    return sorted(os.listdir("/dev/shm"))
+    """What this library has in /dev/shm; other programs may come and go."""
+    return sorted(name for name in os.listdir("/dev/shm") if "grain" in name)
 
 
 def wait_until(condition, seconds=20.0):
@@ -52,6 +53,7 @@ class Script:
 
     def __init__(self, tmp_path):
         self.tmp_path = tmp_path
+        self.processes = []
         self.env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "default"}
 
     def start(self, code, how="file", **options):
@@ -76,11 +78,21 @@ class Script:
             cwd=self.tmp_path,
             **options,
         )
+        self.processes.append(process)
         if stdin is not None:
             process.stdin.write(code)
             process.stdin.close()
             process.stdin = None
         return process
+
+    def end(self):
+        """Ends what a failed test has left running."""
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+            for pipe in (process.stdout, process.stderr):
+                pipe.close()
+            process.wait()
 
     def run(self, code, how="file"):
         process = self.start(code, how)

@@ -167,6 +167,18 @@ def test_elements_that_kill_twice_are_named():
             assert list(it) == list(range(stop + 1, 30))
 
 
+def test_an_element_that_kills_by_signal_is_named_too():
+    def work(x):
+        if x == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return x
+
+    with pytest.warns(RuntimeWarning, match="is replaced"):
+        with iter(M.range(9).map(work).to_iter_dataset().mp_prefetch(workers(1))) as it:
+            with pytest.raises(WorkerDied, match=r"killed by signal 9 \(SIGKILL\) the 4th time"):
+                list(it)
+
+
 def test_a_worker_that_hangs_past_its_deadline_is_replaced_and_its_stack_is_shown(tmp_path):
     path = str(tmp_path / "once")
 

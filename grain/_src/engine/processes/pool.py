@@ -31,6 +31,7 @@ from grain._src.transport.unpicklable import explain_unpicklable
 _READ_WRITE = selectors.EVENT_READ | selectors.EVENT_WRITE
 _ARENA_BYTES = 1 << 30
 _MAX_DEATHS_OF_A_BLOCK = 2
+_MAX_KILLS_OF_A_BLOCK = 4
 _MAX_FAILED_STARTS = 3
 _SILENCE_SECONDS = 60.0
 
@@ -283,10 +284,13 @@ class Pool:
         if worker.tasks:
             suspect = worker.tasks[0]
             suspect.deaths += worker.ready and not worker.innocent
-            if suspect.deaths >= _MAX_DEATHS_OF_A_BLOCK:
+            # Somebody else may have sent these, and may have hit the same block before.
+            from_outside = -status in (signal.SIGKILL, signal.SIGTERM) and not worker.condemned
+            if suspect.deaths >= (_MAX_KILLS_OF_A_BLOCK if from_outside else _MAX_DEATHS_OF_A_BLOCK):
                 worker.tasks.popleft()
+                times = "twice" if suspect.deaths == 2 else f"the {suspect.deaths}th time"
                 suspect.reply = Reply(
-                    WorkerDied(f"a worker process was {how} twice while it computed the same elements")
+                    WorkerDied(f"a worker process was {how} {times} while it computed the same elements")
                 )
         again = [task for task in worker.tasks if not task.cancelled and task.reply is None]
         self._waiting.extendleft(reversed(again))
@@ -315,8 +319,8 @@ class Pool:
             if self._timeout is None:
                 warnings.warn(silent, RuntimeWarning, stacklevel=2)
             else:
+                worker.condemn()
                 warnings.warn(f"{silent}It counts as dead.", RuntimeWarning, stacklevel=2)
-                worker.process.kill()
 
 
 def _dump_init(function: Callable[[int, int], None] | None) -> bytes:

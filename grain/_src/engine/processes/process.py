@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import deque
+from collections.abc import Iterator
 
 from grain._src.engine.processes.task import Task
 from grain._src.errors import WorkerError
@@ -52,12 +53,13 @@ class WorkerProcess:
         self.stacks = os.memfd_create("grain-stacks") if hasattr(os, "memfd_create") else os.open(os.devnull, os.O_RDWR)
         try:
             fds = (theirs.fileno(), lifeline, self.stacks)
-            self.process = subprocess.Popen(
-                _command(fds),
-                pass_fds=fds,
-                stdin=subprocess.DEVNULL,
-                env={**os.environ, **_HIDDEN_ACCELERATORS},
-            )
+            with _without_interrupts():
+                self.process = subprocess.Popen(
+                    _command(fds),
+                    pass_fds=fds,
+                    stdin=subprocess.DEVNULL,
+                    env={**os.environ, **_HIDDEN_ACCELERATORS},
+                )
         except BaseException:
             self.release()
             raise
@@ -99,6 +101,16 @@ class WorkerProcess:
         for fd in (self.lifeline, self.stacks):
             with contextlib.suppress(OSError):
                 os.close(fd)
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Holds Ctrl-C back; a process that is started meanwhile never sees it, from its first instruction on."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _command(fds: tuple[int, ...]) -> list[str]:

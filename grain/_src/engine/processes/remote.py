@@ -6,12 +6,11 @@ from typing import Any
 
 from grain._src.engine.plan import Remote
 from grain._src.engine.processes.pool import Pool
+from grain._src.engine.processes.sizes import BlockSize
 from grain._src.engine.processes.task import Reply, Task
 from grain._src.nodes.stream import DatasetIterator
 from grain._src.transport.codec import decode
 
-_BLOCK_SECONDS = 2e-3
-_BLOCK_BYTES = 1 << 20
 _MOST = 1024
 
 
@@ -24,7 +23,7 @@ class RemoteIterator(DatasetIterator[Any]):
         self._number = pool.add_stage(remote)
         self._worker = pool.pick_worker()
         self._tasks: deque[Task] = deque()
-        self._size = 1
+        self._blocks = BlockSize(_MOST)
         # States are checked against the stream itself, here, where an error reaches the user.
         self._checker = remote.node.build(())
         self._seek(self._checker.get_state())
@@ -79,10 +78,7 @@ class RemoteIterator(DatasetIterator[Any]):
 
     def _take(self, task: Task, reply: Reply) -> None:
         elements = decode(reply.head, reply.body, reply.leases) if reply.head is not None else []
-        if reply.seconds < _BLOCK_SECONDS / 2 and reply.nbytes < _BLOCK_BYTES / 2:
-            self._size = min(_MOST, max(self._size, 2 * task.size))
-        elif reply.seconds > 2 * _BLOCK_SECONDS or reply.nbytes > 2 * _BLOCK_BYTES:
-            self._size = max(1, min(self._size, task.size // 2))
+        self._blocks.learn(task, reply)
         if reply.state is not None:
             self._known = reply.state
         if self._tasks:
@@ -98,7 +94,7 @@ class RemoteIterator(DatasetIterator[Any]):
         while len(self._tasks) < 1 + self._pool.buffer_size:
             state = self._known if self._fresh else None
             self._fresh = False
-            task = Task(self._number, (state, self._size), self._size, worker=self._worker)
+            task = Task(self._number, (state, self._blocks.size), self._blocks.size, worker=self._worker)
             self._tasks.append(task)
             self._pool.submit(task)
 

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 from grain._src import trees
 from grain._src.engine.plan import Spread
 from grain._src.engine.processes.pool import Pool
+from grain._src.engine.processes.sizes import BlockSize
 from grain._src.engine.processes.task import Reply, Task
 from grain._src.nodes.steps import ElementwiseIterator, StreamMapWithIndex, StreamRandomMap
 from grain._src.nodes.stream import DatasetIterator, closed_error
 from grain._src.transport.codec import decode, encode
 
-_BLOCK_SECONDS = 2e-3
+_MOST = 1024  # inputs of a block
 _TRIAL = 4  # elements that are computed here first, to see what they cost
 # Sending an element there and back costs about this much, and this much per byte.
 _SECONDS_A_TRIP = 3e-4
@@ -56,7 +57,7 @@ class SpreadIterator(DatasetIterator[Any]):
         self._trial_left = _TRIAL
         self._trial_seconds = 0.0
         self._trial_bytes = 0
-        self._size = 1
+        self._blocks = BlockSize(_MOST)
         self._batches: deque[_Batch] = deque()
         self._begin(self._inline.get_state())
 
@@ -145,10 +146,7 @@ class SpreadIterator(DatasetIterator[Any]):
     def _take(self, batch: _Batch, reply: Reply) -> None:
         elements = decode(reply.head, reply.body, reply.leases) if reply.head is not None else []
         assert batch.task is not None
-        if reply.seconds < _BLOCK_SECONDS / 2:
-            self._size = min(1024, max(self._size, 2 * batch.task.size))
-        elif reply.seconds > 2 * _BLOCK_SECONDS:
-            self._size = max(1, min(self._size, batch.task.size // 2))
+        self._blocks.learn(batch.task, reply)
         self._show(batch, elements, reply.marks or [])
         if reply.error is not None:
             self._error = reply.error
@@ -178,7 +176,7 @@ class SpreadIterator(DatasetIterator[Any]):
         while (self._backlog or self._failure is None) and len(self._batches) < window:
             batch = _Batch(self._pulled)
             try:
-                while len(batch.inputs) < self._size and (self._backlog or self._failure is None):
+                while len(batch.inputs) < self._blocks.size and (self._backlog or self._failure is None):
                     batch.inputs.append(self._backlog.popleft() if self._backlog else self._pull())
                     self._pulled += 1
             except Exception as error:

@@ -8,6 +8,7 @@ from typing import Any
 from grain._src.engine.plan import Stage
 from grain._src.engine.positions import Positions
 from grain._src.engine.processes.pool import Pool
+from grain._src.engine.processes.sizes import BlockSize
 from grain._src.engine.processes.task import Reply, Task
 from grain._src.errors import StateError, WorkerDied
 from grain._src.nodes.base import MapNode
@@ -17,9 +18,7 @@ from grain._src.nodes.steps import Step
 from grain._src.nodes.stream import DatasetIterator, StreamNode
 from grain._src.transport.codec import decode
 
-_BLOCK_SECONDS = 2e-3
 _BLOCK_RECORDS = 8192
-_BLOCK_BYTES = 1 << 20
 # While an element holds everything up, workers may go on this far, as long as what they compute is small.
 _STALL_BLOCKS = 64
 _STALL_BYTES = 64 << 20
@@ -36,6 +35,7 @@ class StageIterator(DatasetIterator[Any]):
         self._number = pool.add_stage(stage)
         self._length = stage.root.parent.length
         self._tasks: deque[Task] = deque()
+        self._blocks = BlockSize(max(1, _BLOCK_RECORDS // stage.unit))
         self._task_bytes = 0
         self._drops = Drops(f"`{' → '.join(node.describe() for node in (stage.root.parent, *stage.chain[1:]))}`")
         self._plain: DatasetIterator[Any] | None = None  # what runs instead once a hole has turned up
@@ -46,7 +46,7 @@ class StageIterator(DatasetIterator[Any]):
         for task in self._tasks:
             self._pool.cancel(task)
         self._tasks.clear()
-        self._size = 1  # outputs of a block: who jumps wants one element soon
+        self._blocks.restart()
         self._next_state = state  # with which the next block begins
         self._show([], state, None)
 
@@ -136,13 +136,9 @@ class StageIterator(DatasetIterator[Any]):
             error.add_note(f"grain: the elements are those made of positions {start} to {task.request[1] - 1}")
 
     def _learn(self, task: Task, reply: Reply) -> None:
-        """Lets blocks grow while they are quickly computed and small."""
+        """Takes note of what a block took."""
         self._task_bytes = max(reply.nbytes, self._task_bytes // 2)
-        most = max(1, _BLOCK_RECORDS // self._stage.unit)
-        if reply.seconds < _BLOCK_SECONDS / 2 and reply.nbytes < _BLOCK_BYTES / 2:
-            self._size = min(most, max(self._size, 2 * task.size))
-        elif reply.seconds > 2 * _BLOCK_SECONDS or reply.nbytes > 2 * _BLOCK_BYTES:
-            self._size = max(1, min(self._size, task.size // 2))
+        self._blocks.learn(task, reply)
 
     def _window(self) -> int:
         """How many blocks may be under way."""
@@ -159,8 +155,8 @@ class StageIterator(DatasetIterator[Any]):
             start = self._positions.of(state)
             if start >= self._length:
                 return
-            stop = min(start + self._size * self._stage.unit, self._length)
-            task = Task(self._number, (state, stop), self._size)
+            stop = min(start + self._blocks.size * self._stage.unit, self._length)
+            task = Task(self._number, (state, stop), self._blocks.size)
             self._tasks.append(task)
             self._next_state = self._positions.moved(state, stop)
             self._pool.submit(task)

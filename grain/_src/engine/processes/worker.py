@@ -28,7 +28,9 @@ _SILENT = context.RunContext(DatasetOptions(filter_warn_threshold_ratio=None))  
 
 def main(channel_fd: int, lifeline_fd: int, stacks_fd: int) -> None:
     """Serves blocks until the training process closes the channel or dies."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the training process, which then ends its workers
+    # Ctrl-C is for the training process, which then ends its workers; they start with the signal blocked.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     faulthandler.register(signal.SIGUSR1, file=stacks_fd, all_threads=True)
     threading.Thread(target=_die_with_parent, args=(lifeline_fd,), daemon=True).start()
     channel = Channel(socket.socket(fileno=channel_fd))

@@ -1,0 +1,25 @@
+"""How many elements go to a worker at once: blocks grow while they are quickly computed and small."""
+
+from grain._src.engine.processes.task import Reply, Task
+
+_SECONDS = 2e-3
+_BYTES = 1 << 20
+
+
+class BlockSize:
+    """The size of the next block, one at first, at most `most`."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.size = 1
+
+    def restart(self) -> None:
+        """Begins with one again: who jumps wants one element soon."""
+        self.size = 1
+
+    def learn(self, task: Task, reply: Reply) -> None:
+        """Takes note of what a block took."""
+        if reply.seconds < _SECONDS / 2 and reply.nbytes < _BYTES / 2:
+            self.size = min(self._most, max(self.size, 2 * task.size))
+        elif reply.seconds > 2 * _SECONDS or reply.nbytes > 2 * _BYTES:
+            self.size = max(1, min(self.size, task.size // 2))
