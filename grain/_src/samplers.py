@@ -61,7 +61,7 @@ class IndexSampler(_OwnSampler):
 
     >>> sampler = IndexSampler(num_records=4, shuffle=True, num_epochs=2, seed=1)
     >>> [sampler[i].record_key for i in range(len(sampler))]
-    [3, 0, 2, 1, 2, 3, 1, 0]
+    [1, 2, 3, 0, 0, 3, 1, 2]
 
     With shards the records are first split into consecutive parts, one a shard, then shuffled within the part.
 

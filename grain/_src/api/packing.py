@@ -82,7 +82,7 @@ class BestFitPackIterDataset(FirstFitPackIterDataset):
     >>> ds = grain.MapDataset.source([{"x": np.full(n, n)} for n in (1, 3, 2, 1)])
     >>> ds = BestFitPackIterDataset(ds, length_struct={"x": 4}, num_packing_bins=2, shuffle_bins=False)
     >>> [row["x"].tolist() for row in ds]
-    [[1, 3, 0, 0], [2, 1, 0, 0]]
+    [[1, 3, 3, 3], [2, 2, 1, 0]]
     """
 
     _node_type = StreamBestFitPack

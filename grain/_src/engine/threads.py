@@ -167,7 +167,7 @@ class _Work:
         wall, cpu, active = perf_counter(), thread_time(), self._active
         lane, missing = claim.lane, claim.end - claim.start
         try:
-            if lane is None and missing <= _FEW:
+            if lane is None and (missing == 1 or (missing <= _FEW and not self._node.eager)):
                 for index in range(claim.start, claim.end):
                     elements.append(self._node.get(index))
                 missing = 0

@@ -143,9 +143,11 @@ class StageIterator(DatasetIterator[Any]):
     def _window(self) -> int:
         """How many blocks may be under way."""
         window = self._pool.num_workers * (1 + self._pool.buffer_size)
-        if self._tasks and self._tasks[0].reply is None and self._pool.idle:
-            affordable = _STALL_BYTES // max(1, self._task_bytes)
-            window = max(window, min(_STALL_BLOCKS * self._pool.num_workers, affordable))
+        if len(self._tasks) >= window and self._tasks[0].reply is None and self._pool.idle:
+            finished = sum(task.reply is not None for task in self._tasks)
+            if finished > len(self._tasks) - self._pool.num_workers:  # all but those that hold everything up
+                affordable = _STALL_BYTES // max(1, self._task_bytes)
+                window = max(window, min(_STALL_BLOCKS * self._pool.num_workers, affordable))
         return window
 
     def _fill(self) -> None:
