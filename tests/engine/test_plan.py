@@ -93,6 +93,11 @@ def test_steps_after_an_ordered_one_are_spread_and_cut_where_numbering_needs_the
         ["map", "filter"],
         ["map_with_index", "random_map"],
     ]
+    above, spreads = spreads_of(ordered.map_with_index(ident).map(ident).map_with_index(ident)._node)
+    assert [[step.name for step in spread.steps] for spread in spreads] == [
+        ["map_with_index", "map"],
+        ["map_with_index"],
+    ]
 
 
 def test_only_a_stream_without_parents_runs_remotely():

@@ -3,12 +3,14 @@
 import json
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pipelines import build, build_map, map_pipelines, outcome, pipelines, plain, trace
 
 import grain
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*dropped")
 INLINE = grain.ReadOptions(0, 0)
 THREADS = st.builds(grain.ReadOptions, st.integers(1, 3), st.sampled_from([1, 2, 7, 500]))
 

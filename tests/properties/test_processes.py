@@ -12,6 +12,7 @@ from grain._src.engine.processes import Pool, spread
 from grain._src.engine.run import iterate
 from grain._src.nodes import context
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*dropped")
 INLINE = grain.ReadOptions(0, 0)
 COUNTS = (1, 2, 5)
 

@@ -87,7 +87,9 @@ def spreads_of(node: Node) -> tuple[Node, list[Spread]]:
         node = node.parent
     spreads: list[list[steps.Step]] = [[]]
     for step in run:
-        if isinstance(step, steps.StreamMapWithIndex) and any(isinstance(s, steps.StreamFilter) for s in spreads[-1]):
+        # After a filter, or an error between two of them, the numbers depend on what came before.
+        counted = any(isinstance(other, steps.StreamFilter | steps.StreamMapWithIndex) for other in spreads[-1])
+        if isinstance(step, steps.StreamMapWithIndex) and counted:
             spreads.append([])
         spreads[-1].append(step)
     return node, [Spread(tuple(part)) for part in spreads]
