@@ -25,7 +25,7 @@ class InlineReader:
     def __init__(self, node: MapNode, size: int = 1) -> None:
         self._node = node
         self.stop = node.length
-        self._growth = Growth(max(1, BLOCK_RECORDS // node.width), size, amortized=True)
+        self._growth = Growth(max(1, BLOCK_RECORDS // node.width), size, amortized=True, parts=node.breadth)
         self._expected = 0
 
     def block_at(self, position: int) -> Block | None:

@@ -92,7 +92,9 @@ class _Work:
         self._blocks = Growth(buffer_size)
         self._element_bytes = 1.0
         self._lane: _Lane | None = None
-        self._lanes = Growth(1 if node.eager else max(1, BLOCK_RECORDS // node.width), amortized=True)
+        self._lanes = Growth(
+            1 if node.eager else max(1, BLOCK_RECORDS // node.width), amortized=True, parts=node.breadth
+        )
 
     # The consumer's side.
 

@@ -84,9 +84,11 @@ class Growth:
       most: the limit.
       size: how many at first.
       amortized: whether to go on while each element becomes cheaper, for work that has a large fixed part.
+      parts: how many such parts there are: a mixture of many does something for each, however few elements it takes.
     """
 
-    def __init__(self, most: int, size: int = 1, amortized: bool = False) -> None:
+    def __init__(self, most: int, size: int = 1, amortized: bool = False, parts: int = 1) -> None:
+        self._quick = min(_MOST_SECONDS, parts * _QUICK_SECONDS)
         self._amortized = amortized
         self.size = min(size, most)
         self._first = self.size
@@ -97,9 +99,9 @@ class Growth:
         """Takes note of how long `size` elements took."""
         rate = seconds / size
         cheaper = self._amortized and rate < 0.75 * self._rate and seconds < _MOST_SECONDS
-        if seconds < _QUICK_SECONDS or cheaper:
+        if seconds < self._quick or cheaper:
             self.size = min(max(self.size, 2 * size), self._most)
-        elif seconds > 4 * _QUICK_SECONDS and not (self._amortized and rate < self._rate):
+        elif seconds > 4 * self._quick and not (self._amortized and rate < self._rate):
             self.size = max(1, size // 2)
         self._rate = rate
 

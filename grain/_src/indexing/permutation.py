@@ -14,6 +14,7 @@ IndexArray = npt.NDArray[np.int64]
 
 _MIN_BITS = 16
 _MASK32 = 0xFFFFFFFF
+_FEW = 16  # values that are walked on one by one: short arrays cost more
 
 
 def _seed_sequence(seed: int, count: int) -> list[int]:
@@ -89,8 +90,8 @@ def _encrypt(value: int, keys: tuple[int, ...], bits: int) -> int:
     return (left << bits) | right
 
 
-@functools.lru_cache(maxsize=16)
-def _small_table(max_index: int, seed: int, rounds: int) -> IndexArray:
+@functools.lru_cache(maxsize=256)  # of at most 128 KB each: a mixture may shuffle many datasets by turns
+def _small_table(max_index: int, seed: int, rounds: int) -> npt.NDArray[np.uint16]:
     """The whole permutation of a domain that fits the smallest block, where walking would take many steps.
 
     The block has two words of one byte, so all of its 65,536 values are encrypted at once in byte arrays, where shifts cut
@@ -116,8 +117,7 @@ def _small_table(max_index: int, seed: int, rounds: int) -> IndexArray:
         step = step.take(step, mode="clip")
     while result.max() > max_index:
         result = step.take(result, mode="clip")
-    result.flags.writeable = False
-    return result
+    return result.astype(np.uint16)
 
 
 def permute_array(indices: IndexArray, max_index: int, seed: int, rounds: int = 4) -> IndexArray:
@@ -128,19 +128,23 @@ def permute_array(indices: IndexArray, max_index: int, seed: int, rounds: int = 
     if _overflows(max_index, bits):
         indices = np.where(indices == max_index, 0, indices)
     if bits == _MIN_BITS // 2:
-        return _small_table(max_index, seed, rounds)[indices]
+        return _small_table(max_index, seed, rounds)[indices].astype(np.int64)
     keys = _round_keys(seed, rounds, bits)
     # A rotated word reaches 8 bits past its width, so 16-bit words need 32-bit lanes and wider ones 64.
     lane = np.uint32 if bits <= 16 else np.uint64
     values = _encrypt_array(indices.astype(lane), keys, bits)
     outside = np.flatnonzero(values > max_index)
     walking = values[outside]
-    while len(outside):
+    while len(outside) > _FEW:
         walking = _encrypt_array(walking, keys, bits)
         done = walking <= max_index
         values[outside[done]] = walking[done]
         going = ~done
         outside, walking = outside[going], walking[going]
+    for where, value in zip(outside.tolist(), walking.tolist(), strict=True):
+        while value > max_index:
+            value = _encrypt(value, keys, bits)
+        values[where] = value
     return values.astype(np.int64)
 
 

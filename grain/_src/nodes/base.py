@@ -126,6 +126,11 @@ class MapNode(Node):
         return max((parent.width for parent in self.parents if isinstance(parent, MapNode)), default=1)
 
     @property
+    def breadth(self) -> int:
+        """How many datasets the elements are taken from."""
+        return max((parent.breadth for parent in self.parents if isinstance(parent, MapNode)), default=1)
+
+    @property
     def eager(self) -> bool:
         """Whether `stream` reads the records of all indices at once, before the first is pulled."""
         return any(parent.eager for parent in self.parents if isinstance(parent, MapNode))
@@ -230,6 +235,10 @@ class RoutingNode(MapNode):
     def inputs(self, index: int) -> list[tuple[MapNode, int]]:
         component, at = self.route(index)
         return [(self.parents[component], at)]
+
+    @property
+    def breadth(self) -> int:
+        return sum(parent.breadth for parent in self.parents)
 
     @property
     def dense(self) -> bool:
