@@ -34,6 +34,7 @@ _MAX_DEATHS_OF_A_BLOCK = 2
 _MAX_KILLS_OF_A_BLOCK = 4
 _MAX_FAILED_STARTS = 3
 _SILENCE_SECONDS = 60.0
+_STUCK_SECONDS = 2e-3
 
 
 class Pool:
@@ -183,7 +184,8 @@ class Pool:
             if worker.events != wanted:
                 self._selector.modify(worker.channel, wanted, worker)
                 worker.events = wanted
-        ready = self._selector.select(timeout)
+        # While somebody has nothing to do we look now and then whether another one is stuck.
+        ready = self._selector.select(min(timeout, _STUCK_SECONDS) if self._stuck() else timeout)
         try:
             for key, events in ready:
                 self._exchange(key.data, events)
@@ -198,6 +200,29 @@ class Pool:
             self._watch()
         if self._waiting:
             self._dispatch()
+        elif timeout:
+            self._relieve()
+
+    def _stuck(self) -> WorkerProcess | None:
+        """Returns a worker with a block in its queue that somebody who has nothing to do could compute."""
+        if self._waiting or all(worker.tasks or not worker.ready for worker in self._workers):
+            return None
+        busiest = max(self._workers, key=lambda worker: len(worker.tasks))
+        movable = len(busiest.tasks) > 1 and busiest.tasks[-1].worker is None and not busiest.tasks[-1].cancelled
+        return busiest if movable else None
+
+    def _relieve(self) -> None:
+        """Gives what waits behind a slow block to those who have nothing to do."""
+        while (stuck := self._stuck()) is not None and time.monotonic() - stuck.since >= _STUCK_SECONDS:
+            task = stuck.tasks[-1]
+            ghost = Task(task.stage, task.request, task.size)  # stands for the answer that the worker is going to give
+            ghost.number, ghost.cancelled = task.number, True
+            stuck.tasks[-1] = ghost
+            with contextlib.suppress(ChannelClosed):
+                stuck.channel.send((SKIP, task.number))
+            task.number = next(self._numbers)
+            idle = next(worker for worker in self._workers if worker.ready and not worker.tasks)
+            self._send(idle, task)
 
     def _exchange(self, worker: WorkerProcess, events: int) -> None:
         try:
