@@ -119,6 +119,7 @@ def test_only_a_stream_without_parents_runs_remotely():
         stream().map_with_index(ident).batch(3).random_map(ident, seed=1).map_with_index(ident),
         stream().random_map(ident, seed=2).batch(6).batch(2).map_with_index(ident),
         stream().batch(7, drop_remainder=True).map_with_index(ident),
+        stream().batch(7, drop_remainder=True).batch(3).map_with_index(ident).batch(2).random_map(ident, seed=1),
     ],
 )
 def test_a_state_is_a_position_and_back(ds):

@@ -8,29 +8,31 @@ from grain._src.nodes.flat_map import StreamFlatMap
 from grain._src.nodes.steps import StreamMapWithIndex, StreamRandomMap
 from grain._src.nodes.stream import field
 
+_PLACE = "next_index_in_buffer"
+_GENERATOR = "index_for_rng"
+
 
 class Positions:
     """The states of one stage. They nest: each step that has a state of its own wraps that of what is above it."""
 
     def __init__(self, stage: Stage) -> None:
-        # From the root down: (its key in the state, records of one input, whether a last batch that is not full counts).
-        self._layers: list[tuple[str, int, bool]] = []
-        unit, whole = 1, True
+        # From the root down: its key in the state, and the batches above it, each with whether one not full is dropped.
+        self._layers: list[tuple[str, tuple[tuple[int, bool], ...]]] = []
+        batches: tuple[tuple[int, bool], ...] = ()
         for node in stage.chain:
             match node:
                 case StreamBatch():
-                    unit *= node.batch_size
-                    whole = whole and not node.drop_remainder
+                    batches = (*batches, (node.batch_size, node.drop_remainder))
                 case StreamFlatMap():
-                    self._layers.append(("next_index_in_buffer", 0, whole))
+                    self._layers.append((_PLACE, batches))
                 case StreamMapWithIndex():
-                    self._layers.append(("counter", unit, whole))
+                    self._layers.append(("counter", batches))
                 case StreamRandomMap():
-                    self._layers.append(("index_for_rng", unit, whole))
+                    self._layers.append((_GENERATOR, batches))
 
     def of(self, state: dict[str, Any]) -> int:
         """Returns the position of the next record to read; says what is wrong with a state of another pipeline."""
-        for key, _, _ in reversed(self._layers):
+        for key, _ in reversed(self._layers):
             field(state, key, int)
             state = field(state, "parent", dict)
         return field(state, "next_index", int)  # type: ignore[no-any-return]
@@ -38,7 +40,7 @@ class Positions:
     def initial(self) -> dict[str, Any]:
         """Returns the state before the first element."""
         state: dict[str, Any] = {"next_index": 0}
-        for key, _, _ in self._layers:
+        for key, _ in self._layers:
             state = {"parent": state, key: 0}
         return state
 
@@ -47,18 +49,25 @@ class Positions:
         if not self._layers:
             return {"next_index": position}
         numbers = []
-        for key, _, _ in reversed(self._layers):
+        for key, _ in reversed(self._layers):
             numbers.append(state[key])
             state = state["parent"]
         passed = position - state["next_index"]
         moved: dict[str, Any] = {"next_index": position}
-        for key, unit, whole in self._layers:
+        for key, batches in self._layers:
             number = numbers.pop()
-            if not unit:
+            if key == _PLACE:
                 number = 0
-            elif unit == 1 and key == "index_for_rng":
+            elif key == _GENERATOR and not batches:
                 number = position  # before any batch a record's generator is that of its position
             else:
-                number += -(-passed // unit) if whole else passed // unit
+                number += _inputs(passed, batches)
             moved = {"parent": moved, key: number}
         return moved
+
+
+def _inputs(records: int, batches: tuple[tuple[int, bool], ...]) -> int:
+    """Returns how many elements `records` make after being batched and batched again."""
+    for size, drop_remainder in batches:
+        records = records // size if drop_remainder else -(-records // size)
+    return records

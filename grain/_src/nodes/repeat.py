@@ -42,6 +42,9 @@ class RepeatIterator(DatasetIterator[Any]):
             except StopIteration:
                 self._next_epoch()
                 continue
+            except Exception:
+                self._untouched = False  # a stream that fails is not empty
+                raise
             self._untouched = False
             return element
         raise StopIteration
