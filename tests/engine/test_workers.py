@@ -20,7 +20,9 @@ def workers(count, **options):
 
 
 def pids():
-    return sorted(child.pid for child in psutil.Process().children())
+    """The worker processes; other children, such as the tracker of shared memory, may be there from tests before."""
+    children = psutil.Process().children()
+    return sorted(child.pid for child in children if any("processes.worker" in word for word in child.cmdline()))
 
 
 class Opaque:

@@ -101,8 +101,9 @@ def test_bad_arguments_fail_at_construction():
 
 
 def images():
-    # Large enough for shared memory, and for JAX to view instead of copy; enough of them for memory to be used again.
-    ds = grain.MapDataset.range(800).map(lambda x: np.full((256, 64), x, np.float32)).to_iter_dataset().batch(4)
+    # Large enough for shared memory, and for JAX to view instead of copy; more than workers may ever run ahead, so that
+    # memory is used again however slow one of them is.
+    ds = grain.MapDataset.range(2400).map(lambda x: np.full((256, 64), x, np.float32)).to_iter_dataset().batch(4)
     return ds.mp_prefetch(grain.MultiprocessingOptions(num_workers=2))
 
 
