@@ -14,6 +14,8 @@ import numpy as np
 
 Allocate: TypeAlias = Callable[[tuple[int, ...], Any], "np.ndarray[Any, Any]"]
 
+_JOINABLE = "biufc"  # the kinds of dtypes whose arrays are nothing but their bytes
+_JOINED_BYTES = 1 << 22  # from here on NumPy gets its memory in huge pages
 _LEAVES = frozenset({int, float, bool, str, bytes, complex, np.ndarray})
 
 
@@ -159,7 +161,7 @@ def stack(elements: Sequence[Any], allocate: Allocate | None = None, path: str =
     if kind is dict:
         names, count = tuple(first), len(first)
         try:
-            if all([type(e) is dict and len(e) == count for e in elements]):
+            if set(map(type, elements)) == {dict} and set(map(len, elements)) == {count}:
                 return {name: stack([e[name] for e in elements], allocate, f"{path}[{name!r}]") for name in names}
         except KeyError:
             pass
@@ -184,6 +186,9 @@ def stack_leaf(values: Sequence[Any], allocate: Allocate | None, path: str) -> A
     try:
         if isinstance(first, np.ndarray):
             dtype, shape = first.dtype, first.shape
+            joined = _joined(values, dtype, shape) if allocate is None else None
+            if joined is not None:
+                return joined
             if allocate is not None and not dtype.hasobject and all([getattr(v, "dtype", 0) == dtype for v in values]):
                 out = allocate((len(values), *shape), dtype)
                 if all([v.shape == shape for v in values]):
@@ -202,6 +207,22 @@ def stack_leaf(values: Sequence[Any], allocate: Allocate | None, path: str) -> A
         return np.stack([np.asarray(v) for v in values])
     except ValueError as error:
         raise ValueError(_ragged_message(values, path)) from error
+
+
+def _joined(values: Sequence[Any], dtype: Any, shape: tuple[int, ...]) -> "np.ndarray[Any, Any] | None":
+    """Small arrays that are alike, one after the other in one array: NumPy takes three times as long for it."""
+    count = len(values)
+    if dtype.kind not in _JOINABLE or not dtype.isnative or not 0 < values[0].nbytes * count <= _JOINED_BYTES:
+        return None
+    if set(map(type, values)) != {np.ndarray} or [v.dtype for v in values].count(dtype) < count:
+        return None
+    if [v.shape for v in values].count(shape) < count:
+        return None
+    try:
+        memory = bytearray().join(values)
+    except TypeError:  # one of them has gaps
+        return None
+    return np.frombuffer(memory, dtype).reshape(count, *shape)
 
 
 def _is_numeric(value: Any) -> bool:

@@ -163,6 +163,24 @@ def test_arrays_of_any_kind_and_shape_are_stacked(dtype, shape, count):
     np.testing.assert_array_equal(batch(*arrays), np.stack(arrays), strict=True)
 
 
+@pytest.mark.parametrize("dtype", ["f4", ">f4", "?", "c8", "M8[s]", "i8,f4", "S3"])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 3)])
+@pytest.mark.parametrize("view", [np.ascontiguousarray, np.asfortranarray, lambda a: a[..., ::-1] if a.ndim else a])
+def test_arrays_are_stacked_as_numpy_stacks_them_however_they_lie_in_memory(dtype, shape, view):
+    arrays = [view(np.full(shape, i % 2, "u1").astype(dtype)) for i in range(4)]
+    same(batch(*arrays), np.array(arrays))
+
+
+@pytest.mark.parametrize("odd", [np.zeros((2, 3), "f8"), np.ma.zeros((2, 3), "f4"), np.float32(1)])
+def test_one_array_that_differs_is_not_taken_for_the_others(odd):
+    arrays = [np.ones((2, 3), "f4")] * 3
+    if not np.shape(odd):
+        with pytest.raises(ValueError, match="shapes"):
+            batch(*arrays, odd)
+    else:
+        same(batch(*arrays, odd), np.stack([*arrays, odd]))
+
+
 def test_a_batch_is_the_users_own_memory():
     source = np.arange(6).reshape(3, 2)
     made = M.source(source).batch(3)[0]

@@ -82,7 +82,9 @@ class Batch(MapNode):
             run = list(islice(elements, length))
             if len(run) < length:
                 raise EarlyStop
-            yield combine(self.batch_fn, run)
+            batch = combine(self.batch_fn, run)
+            del run  # the next elements take the memory of these, while it is in the cache
+            yield batch
 
     def inputs(self, index: int) -> list[tuple[MapNode, int]]:
         return [(self.parent, at) for at in self._run(index)]
