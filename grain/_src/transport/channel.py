@@ -27,6 +27,7 @@ _ANCILLARY_BYTES = socket.CMSG_SPACE(_MAX_FDS * array.array("i").itemsize)
 _RECV_FLAGS = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 _SEND_FLAGS = getattr(socket, "MSG_NOSIGNAL", 0)
 _BUFFER_BYTES = 1 << 20
+_SMALL_BYTES = 4 << 10  # bodies that are copied rather than sent as a part of their own
 
 
 class ChannelClosed(ConnectionError):
@@ -86,10 +87,23 @@ class Channel:
         data = pickle.dumps(message, 5)
         if len(fds) > _MAX_FDS:
             raise ValueError(f"a frame carries at most {_MAX_FDS} descriptors, got {len(fds)}")
+        if not fds and not self._outgoing and len(body) <= _SMALL_BYTES:
+            self._send_small(_PREFIX.pack(len(data), 0, len(body)) + data + body)
+            return
         self._outgoing.append((memoryview(_PREFIX.pack(len(data), len(fds), len(body)) + data), fds))
         if len(body):
             self._outgoing.append((memoryview(body).cast("B"), ()))
         self.flush()
+
+    def _send_small(self, frame: bytes) -> None:
+        try:
+            sent = self._socket.send(frame, _SEND_FLAGS)
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            raise ChannelClosed(f"the other end is gone: {error}") from error
+        if sent < len(frame):
+            self._outgoing.append((memoryview(frame)[sent:], ()))
 
     def flush(self) -> bool:
         """Writes what the socket takes now; True if nothing is left."""
@@ -198,22 +212,25 @@ class Channel:
 
     def _parse(self) -> None:
         """Cuts the complete frames off the inbox, and makes room for the rest of the next."""
-        inbox, start, stop = self._inbox, 0, _PREFIX.size
-        while self._filled - start >= _PREFIX.size:
+        inbox, filled, start, stop = self._inbox, self._filled, 0, _PREFIX.size
+        while filled - start >= _PREFIX.size:
             message_bytes, fd_count, body_bytes = _PREFIX.unpack_from(inbox, start)
             body_start = start + _PREFIX.size + message_bytes
             stop = body_start + body_bytes
-            if stop > self._filled:
+            if stop > filled:
                 break
             body = inbox[body_start:stop]
             self._frames.append(
                 Frame(
                     pickle.loads(inbox[start + _PREFIX.size : body_start]),
                     bytes(body) if inbox is self._small else body,  # a large frame has its memory to itself
-                    tuple(self._fds.popleft() for _ in range(fd_count)),
+                    tuple([self._fds.popleft() for _ in range(fd_count)]) if fd_count else (),
                 )
             )
             start, stop = stop, stop + _PREFIX.size
+        if start == filled and inbox is self._small:
+            self._filled = 0
+            return
         rest = inbox[start : self._filled]
         if stop - start > len(self._small):
             if inbox is self._small:

@@ -5,7 +5,7 @@ Nothing runs in the background of the training process: whoever waits for a bloc
 
 import contextlib
 import itertools
-import selectors
+import select
 import signal
 import sys
 import time
@@ -28,7 +28,6 @@ from grain._src.transport.failure import decode_error
 from grain._src.transport.share import Shared, dump_shared
 from grain._src.transport.unpicklable import explain_unpicklable
 
-_READ_WRITE = selectors.EVENT_READ | selectors.EVENT_WRITE
 _ARENA_BYTES = 1 << 30
 _MAX_DEATHS_OF_A_BLOCK = 2
 _MAX_KILLS_OF_A_BLOCK = 4
@@ -48,7 +47,8 @@ class Pool:
         self._timeout = options.worker_timeout
         self._init = _dump_init(worker_init_fn)
         self._workers: list[WorkerProcess] = []
-        self._selector = selectors.DefaultSelector()
+        self._sockets = select.poll()
+        self._by_socket: dict[int, WorkerProcess] = {}
         self._stages: dict[int, Any] = {}
         self._shared: dict[int, Shared] = {}
         self._numbers = itertools.count()
@@ -58,7 +58,7 @@ class Pool:
         self._picked = -1
         self._warned = False
         self._broken: BaseException | None = None
-        self._end = weakref.finalize(self, end_all, self._workers, self._selector, self._shared)
+        self._end = weakref.finalize(self, end_all, self._workers, self._shared)
 
     # What the iterators of stages call.
 
@@ -76,6 +76,12 @@ class Pool:
     def submit(self, task: Task) -> None:
         """Hands a block to whoever is free."""
         task.number = next(self._numbers)
+        if not self._waiting and task.worker is None:
+            self.start()
+            worker = self._least_busy()
+            if len(worker.tasks) <= self.buffer_size:
+                self._send(worker, task)
+                return
         self._waiting.append(task)
         self._dispatch()
 
@@ -137,7 +143,8 @@ class Pool:
     def _spawn(self, index: int) -> None:
         worker = WorkerProcess(index)
         self._workers.insert(index, worker)
-        self._selector.register(worker.channel, selectors.EVENT_READ, worker)
+        self._by_socket[worker.socket] = worker
+        self._sockets.register(worker.socket, select.POLLIN)
         budget = _ARENA_BYTES // self.num_workers
         with contextlib.suppress(ChannelClosed):
             worker.channel.send((INIT, index, self.num_workers, budget), self._init)
@@ -149,7 +156,7 @@ class Pool:
         while self._waiting:
             task = self._waiting.popleft()
             if task.worker is None:
-                worker = min(self._workers, key=lambda worker: len(worker.tasks))
+                worker = self._least_busy()
             else:
                 worker = self._workers[task.worker % len(self._workers)]
             if len(worker.tasks) < depth:
@@ -160,6 +167,13 @@ class Pool:
                 self._waiting.appendleft(task)
                 break
         self._waiting.extendleft(reversed(held))
+
+    def _least_busy(self) -> WorkerProcess:
+        found = self._workers[0]
+        for worker in self._workers:
+            if len(worker.tasks) < len(found.tasks):
+                found = worker
+        return found
 
     def _send(self, worker: WorkerProcess, task: Task) -> None:
         if task.stage not in worker.stages:
@@ -180,15 +194,15 @@ class Pool:
         if self._broken is not None:
             raise self._broken
         for worker in self._workers:
-            wanted = _READ_WRITE if worker.channel.wants_write else selectors.EVENT_READ
-            if worker.events != wanted:
-                self._selector.modify(worker.channel, wanted, worker)
-                worker.events = wanted
+            if worker.writing != worker.channel.wants_write:
+                worker.writing = not worker.writing
+                self._sockets.modify(worker.socket, select.POLLIN | (select.POLLOUT if worker.writing else 0))
         # While somebody has nothing to do we look now and then whether another one is stuck.
-        ready = self._selector.select(min(timeout, _STUCK_SECONDS) if self._stuck() else timeout)
+        seconds = min(timeout, _STUCK_SECONDS) if timeout and self._stuck() else timeout
+        ready = self._sockets.poll(1000 * seconds)
         try:
-            for key, events in ready:
-                self._exchange(key.data, events)
+            for socket, events in ready:
+                self._exchange(self._by_socket[socket], events)
         except Exception:
             raise
         except BaseException:
@@ -196,7 +210,7 @@ class Pool:
             for worker in self._workers:
                 worker.condemn(innocent=True)
             raise
-        if timeout:
+        if timeout and not ready:
             self._watch()
         if self._waiting:
             self._dispatch()
@@ -205,7 +219,12 @@ class Pool:
 
     def _stuck(self) -> WorkerProcess | None:
         """Returns a worker with a block in its queue that somebody who has nothing to do could compute."""
-        if self._waiting or all(worker.tasks or not worker.ready for worker in self._workers):
+        if self._waiting or len(self._workers) == 1:
+            return None
+        for worker in self._workers:
+            if worker.ready and not worker.tasks:
+                break
+        else:
             return None
         busiest = max(self._workers, key=lambda worker: len(worker.tasks))
         movable = len(busiest.tasks) > 1 and busiest.tasks[-1].worker is None and not busiest.tasks[-1].cancelled
@@ -226,9 +245,9 @@ class Pool:
 
     def _exchange(self, worker: WorkerProcess, events: int) -> None:
         try:
-            if events & selectors.EVENT_WRITE:
+            if events & select.POLLOUT:
                 worker.channel.flush()
-            if events & selectors.EVENT_READ:
+            if events & ~select.POLLOUT:  # something to read, or the end
                 for frame in worker.channel.receive_ready():
                     self._receive(worker, frame)
         except ChannelClosed:
@@ -237,18 +256,18 @@ class Pool:
     def _receive(self, worker: WorkerProcess, frame: Frame) -> None:
         match frame.message:
             case (tag, number, head, marks, error, state, holes, seconds, nbytes) if tag == DONE:
-                worker.leases.adopt(head, frame.fds)
+                if head[0]:
+                    worker.leases.adopt(head, frame.fds)
                 if worker.condemned:
                     return
                 task = worker.tasks[0]
                 assert task.number == number
                 worker.since = time.monotonic()
-                reply = Reply(decode_error(error) if error is not None else None)
-                if isinstance(reply.error, MemoryError) and not task.deaths:
+                failure = None if error is None else decode_error(error)
+                if isinstance(failure, MemoryError) and not task.deaths:
                     worker.condemn()  # a fresh one has more room; its end counts as a death of the block
                     return
-                reply.head, reply.body, reply.leases, reply.marks = head, frame.body, worker.leases, marks
-                reply.state, reply.holes, reply.seconds, reply.nbytes = state, holes, seconds, nbytes
+                reply = Reply(failure, head, frame.body, worker.leases, marks, state, holes, seconds, nbytes)
                 if task.cancelled:
                     self._drop(reply)
                 else:
@@ -292,7 +311,8 @@ class Pool:
     def _bury(self, worker: WorkerProcess) -> None:
         """Replaces a worker that has died and has its blocks computed again."""
         status = worker.end()
-        self._selector.unregister(worker.channel)
+        self._sockets.unregister(worker.socket)
+        del self._by_socket[worker.socket]
         worker.release()
         self._workers.remove(worker)
         how = (

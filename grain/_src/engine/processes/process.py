@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import selectors
 import signal
 import subprocess
 import sys
@@ -42,13 +41,14 @@ class WorkerProcess:
         self.leases = Leases()
         self.tasks: deque[Task] = deque()
         self.stages: set[int] = set()
-        self.events = selectors.EVENT_READ  # what the pool waits for
+        self.writing = False  # whether the pool waits until it can write
         self.sent_by_value: set[tuple[int, str]] = set()  # (stage, module) that had to be pickled into it
         self.ready = False
         self.condemned = False  # it is about to be replaced: what it still says does not count
         self.innocent = False  # it is not to blame
         self.since = time.monotonic()  # when it began with the first of its tasks
         self.channel, theirs = channel_pair()
+        self.socket = self.channel.fileno()
         lifeline, self.lifeline = os.pipe()
         self.stacks = os.memfd_create("grain-stacks") if hasattr(os, "memfd_create") else os.open(os.devnull, os.O_RDWR)
         try:
@@ -119,9 +119,8 @@ def _command(fds: tuple[int, ...]) -> list[str]:
     return [sys.executable, "-c", _BOOTSTRAP, *map(str, fds), json.dumps(list(map(str, sys.path)))]
 
 
-def end_all(workers: "list[WorkerProcess]", selector: selectors.BaseSelector, shared: "dict[int, Shared]") -> None:
+def end_all(workers: "list[WorkerProcess]", shared: "dict[int, Shared]") -> None:
     """Ends the processes: those that wait for work leave by themselves, the others are killed."""
-    selector.close()
     for worker in workers:
         worker.channel.close()
     deadline = time.monotonic() + _EXIT_SECONDS

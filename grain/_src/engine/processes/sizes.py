@@ -2,7 +2,7 @@
 
 from grain._src.engine.processes.task import Reply, Task
 
-_SECONDS = 2e-3
+_SECONDS = 8e-3
 _BYTES = 1 << 20
 
 

@@ -36,6 +36,7 @@ class StageIterator(DatasetIterator[Any]):
         self._length = stage.root.parent.length
         self._tasks: deque[Task] = deque()
         self._blocks = BlockSize(max(1, _BLOCK_RECORDS // stage.unit))
+        self._ahead = pool.num_workers * (1 + pool.buffer_size)
         self._task_bytes = 0
         self._drops = Drops(f"`{' → '.join(node.describe() for node in (stage.root.parent, *stage.chain[1:]))}`")
         self._plain: DatasetIterator[Any] | None = None  # what runs instead once a hole has turned up
@@ -48,6 +49,7 @@ class StageIterator(DatasetIterator[Any]):
         self._tasks.clear()
         self._blocks.restart()
         self._next_state = state  # with which the next block begins
+        self._next_position = self._positions.of(state)
         self._show([], state, None)
 
     def _show(self, elements: list[Any], state: dict[str, Any], marks: Any) -> None:
@@ -82,20 +84,22 @@ class StageIterator(DatasetIterator[Any]):
             error = self._error
             self._seek(self._error_state or self._state)
             raise error
-        # What was seen last is where we are, also while the next block has nothing for us.
-        here = self.get_state()
+        before = self._items, self._count, self._state, self._marks
         try:
-            self._go_on(here)
+            self._go_on()
         except Exception:
             raise
         except BaseException:
-            self._seek(here)  # Ctrl-C in the middle loses nothing
+            # Ctrl-C in the middle loses nothing: what was seen last is where we are.
+            self._items, self._count, self._state, self._marks = before
+            self._seek(self.get_state())
             raise
 
-    def _go_on(self, here: dict[str, Any]) -> None:
+    def _go_on(self) -> None:
         if not self._tasks:
             self._fill()
         if not self._tasks:
+            here = self.get_state()
             self._show([], self._positions.moved(here, max(self._length, self._positions.of(here))), None)
             raise StopIteration
         task = self._tasks[0]
@@ -103,16 +107,18 @@ class StageIterator(DatasetIterator[Any]):
             self._pool.poll()  # those who have finished get more to do, though nobody waits for them
         while task.reply is None:
             self._pool.wait_some()
-            self._fill()
+            if task.reply is None:
+                self._fill()
         self._tasks.popleft()
-        self._take(task, task.reply, here)
+        self._take(task, task.reply)
 
-    def _take(self, task: Task, reply: Reply, here: dict[str, Any]) -> None:
+    def _take(self, task: Task, reply: Reply) -> None:
         if reply.holes:
             self._pool.cancel(task)
             self._run_plainly(task.request[0])
             return
         self._learn(task, reply)
+        self._fill()  # whoever computed it goes on while we look at it
         elements = decode(reply.head, reply.body, reply.leases) if reply.head is not None else []
         error = reply.error
         if error is not None and reply.state is None:
@@ -120,11 +126,11 @@ class StageIterator(DatasetIterator[Any]):
         if not elements and error is not None:
             self._seek(reply.state or task.request[0])
             raise error
-        self._show(elements, task.request[0] if elements else here, reply.marks)
+        # A block that has nothing for us does not move us.
+        self._show(elements, task.request[0] if elements else self.get_state(), reply.marks)
         if self._stage.thinned and not self._stage.grouped and error is None:
             seen = task.request[1] - self._positions.of(task.request[0])
             self._drops.add(seen, seen - len(elements))
-        self._fill()
         if error is not None:
             self._error, self._error_state = error, reply.state or self._state_after(len(elements))
 
@@ -142,7 +148,7 @@ class StageIterator(DatasetIterator[Any]):
 
     def _window(self) -> int:
         """How many blocks may be under way."""
-        window = self._pool.num_workers * (1 + self._pool.buffer_size)
+        window = self._ahead
         if len(self._tasks) >= window and self._tasks[0].reply is None and self._pool.idle:
             finished = sum(task.reply is not None for task in self._tasks)
             if finished > len(self._tasks) - self._pool.num_workers:  # all but those that hold everything up
@@ -153,14 +159,13 @@ class StageIterator(DatasetIterator[Any]):
     def _fill(self) -> None:
         """Asks for blocks as far ahead as the window allows."""
         while len(self._tasks) < self._window():
-            state = self._next_state
-            start = self._positions.of(state)
+            start, state = self._next_position, self._next_state
             if start >= self._length:
                 return
             stop = min(start + self._blocks.size * self._stage.unit, self._length)
             task = Task(self._number, (state, stop), self._blocks.size)
             self._tasks.append(task)
-            self._next_state = self._positions.moved(state, stop)
+            self._next_position, self._next_state = stop, self._positions.moved(state, stop)
             self._pool.submit(task)
 
     def _run_plainly(self, state: dict[str, Any]) -> None:

@@ -42,13 +42,24 @@ class Reply:
 
     __slots__ = ("body", "error", "head", "holes", "leases", "marks", "nbytes", "seconds", "state")
 
-    def __init__(self, error: BaseException | None = None) -> None:
+    def __init__(
+        self,
+        error: BaseException | None = None,
+        head: Any = None,
+        body: bytes | memoryview = b"",
+        leases: Leases | None = None,
+        marks: Any = None,
+        state: dict[str, Any] | None = None,
+        holes: bool = False,
+        seconds: float = 0.0,
+        nbytes: int = 0,
+    ) -> None:
         self.error = error
-        self.head: Any = None
-        self.body: Any = b""
-        self.leases: Leases | None = None
-        self.marks: Any = None
-        self.state: dict[str, Any] | None = None
-        self.holes = False
-        self.seconds = 0.0
-        self.nbytes = 0
+        self.head = head
+        self.body = body
+        self.leases = leases
+        self.marks = marks
+        self.state = state
+        self.holes = holes
+        self.seconds = seconds
+        self.nbytes = nbytes
