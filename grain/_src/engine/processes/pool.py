@@ -34,6 +34,7 @@ _MAX_KILLS_OF_A_BLOCK = 4
 _MAX_FAILED_STARTS = 3
 _SILENCE_SECONDS = 60.0
 _STUCK_SECONDS = 2e-3
+_ALONE_SECONDS = 0.1  # so long the first worker may take for its first block before the others start
 
 
 class Pool:
@@ -54,7 +55,8 @@ class Pool:
         self._numbers = itertools.count()
         self._waiting: deque[Task] = deque()
         self._failed_starts = 0.0
-        self._has_started = False  # whether some worker was ready once
+        self._first_ready = float("inf")  # when a worker was ready for the first time
+        self._all_start = self.num_workers == 1  # whether the others may start too
         self._picked = -1
         self._warned = False
         self._broken: BaseException | None = None
@@ -115,9 +117,13 @@ class Pool:
         """Starts the processes if they are not running."""
         if self._closed:
             raise ValueError("Trying to advance a closed iterator: its worker processes have ended")
-        # The others start when one is ready: they would only slow each other, and the first element, down.
-        while len(self._workers) < (self.num_workers if self._has_started else 1):
+        # The others start when one has answered: they would only slow each other, and the first element, down.
+        while len(self._workers) < (self.num_workers if self._all_start else 1):
             self._spawn(len(self._workers))
+
+    def _start_all(self) -> None:
+        self._all_start = True
+        self.start()
 
     @property
     def _closed(self) -> bool:
@@ -199,6 +205,10 @@ class Pool:
                 self._sockets.modify(worker.socket, select.POLLIN | (select.POLLOUT if worker.writing else 0))
         # While somebody has nothing to do we look now and then whether another one is stuck.
         seconds = min(timeout, _STUCK_SECONDS) if timeout and self._stuck() else timeout
+        if not self._all_start:
+            seconds = min(seconds, _ALONE_SECONDS)
+            if time.monotonic() - self._first_ready > _ALONE_SECONDS:
+                self._start_all()
         ready = self._sockets.poll(1000 * seconds)
         try:
             for socket, events in ready:
@@ -273,11 +283,13 @@ class Pool:
                 else:
                     task.reply = reply
                 worker.tasks.popleft()
+                if not self._all_start:
+                    self._start_all()
             case (tag, initialised) if tag == READY:
-                worker.ready, self._has_started = initialised, True
+                worker.ready = initialised
                 worker.since = time.monotonic()
+                self._first_ready = min(self._first_ready, worker.since)
                 self._failed_starts = 0.0 if initialised else self._failed_starts
-                self.start()
             case (tag, number, module, error) if tag == UNKNOWN_MODULE:
                 self._send_by_value(worker, number, module, error)
             case (tag, error) if tag == FAILED:
