@@ -56,3 +56,24 @@ def test_waiting_that_begins_later_is_noticed():
     tuner = ThreadTuner(16, cores=2)
     watch(tuner, lambda n: 1e-3, lambda n: 1e-3, starving=False)
     assert watch(tuner, lambda n: 4e-3, lambda n: 1e-4, blocks=100) == 16
+
+
+def test_blocks_begun_before_a_trial_do_not_end_it():
+    tuner = ThreadTuner(16, cores=2)
+    watch(tuner, lambda n: 0.08, lambda n: 0.08, blocks=4, starving=False)
+    tuner.starved()
+    for _ in range(3):
+        tuner.observe(0.08, 0.08, threads=1)
+    assert tuner.wanted == 2
+    for _ in range(3):
+        tuner.observe(0.09, 0.08, threads=2)
+    assert tuner.wanted == 2
+
+
+def test_long_blocks_need_a_few_only_to_tell():
+    tuner = ThreadTuner(16, cores=2)
+    watch(tuner, lambda n: 0.08, lambda n: 0.08, blocks=4, starving=False)
+    tuner.starved()
+    for _ in range(3):
+        tuner.observe(0.16, 0.08, threads=2)
+    assert tuner.wanted == 1

@@ -6,6 +6,8 @@ _LONG_ENOUGH = 2e-4  # seconds; shorter blocks say nothing about waiting
 _SMOOTHING = 0.2
 _TRIAL_BLOCKS = 8
 _TRIAL_SECONDS = 0.03
+_LONG_TRIAL_BLOCKS = 3  # so few say enough when they took as long as this
+_LONG_TRIAL_SECONDS = 0.15
 _RETRY_BLOCKS = 500
 _CONTENDED = 1.5
 _QUICK_SECONDS = 1e-3
@@ -37,8 +39,9 @@ class ThreadTuner:
     def observe(self, wall: float, cpu: float, threads: int) -> None:
         """Takes note of a block that was computed while `threads` threads were at work."""
         self._next_trial -= 1
-        if self._trial is not None and threads > self._computing:
-            self._continue_trial(wall, cpu)
+        if self._trial is not None:
+            if threads > self._computing:  # else it was begun before the trial
+                self._continue_trial(wall, cpu)
             return
         if self._wall:
             wall = min(wall, 4 * self._wall)  # one straggler is not a trend
@@ -68,7 +71,8 @@ class ThreadTuner:
         assert self._trial is not None
         blocks, walls, cpus = self._trial[0] + 1, self._trial[1] + wall, self._trial[2] + cpu
         self._trial = (blocks, walls, cpus)
-        if blocks >= _TRIAL_BLOCKS and walls >= _TRIAL_SECONDS:
+        enough = blocks >= _TRIAL_BLOCKS and walls >= _TRIAL_SECONDS
+        if enough or (blocks >= _LONG_TRIAL_BLOCKS and walls >= _LONG_TRIAL_SECONDS):
             self._trial = None
             self._next_trial = _RETRY_BLOCKS
             if walls < _CONTENDED * cpus:
