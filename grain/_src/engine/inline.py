@@ -7,6 +7,7 @@ import numpy as np
 
 from grain._src.engine.blocks import Block
 from grain._src.engine.tuning import Growth
+from grain._src.nodes import reading
 from grain._src.nodes.base import MapNode
 
 BLOCK_RECORDS = 4096  # how many records' indices are rewritten at once, at the most
@@ -36,7 +37,7 @@ class InlineReader:
         if position >= end:
             return None
         began = perf_counter()
-        elements = self._node.stream(np.arange(position, end))
+        elements = reading.stream(self._node, np.arange(position, end))
         self._growth.observe(perf_counter() - began, end - position)
         self._expected = end
         ticks = repeat(True, end - position)

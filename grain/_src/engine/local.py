@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Protocol
 
+from grain._src.engine.fan import Fan
 from grain._src.engine.inline import BLOCK_RECORDS, InlineReader
 from grain._src.engine.plan import Remote, Spread, Stage
 from grain._src.engine.reader import ReaderIterator
@@ -22,9 +23,10 @@ class Outcome:
       error: what was raised after the outputs.
       state: where the stage is after the error.
       holes: whether there were holes although the stage relies on none.
+      records: how many records a block should have for those who read it.
     """
 
-    __slots__ = ("elements", "error", "holes", "marks", "state")
+    __slots__ = ("elements", "error", "holes", "marks", "records", "state")
 
     def __init__(self) -> None:
         self.elements: list[Any] = []
@@ -32,6 +34,7 @@ class Outcome:
         self.error: BaseException | None = None
         self.state: dict[str, Any] | None = None
         self.holes = False
+        self.records = 1
 
 
 class Local(Protocol):
@@ -41,11 +44,11 @@ class Local(Protocol):
         """Returns what the block of `request` gives."""
 
 
-def make_local(stage: Stage | Spread | Remote) -> Local:
-    """Returns the stage at work."""
+def make_local(stage: Stage | Spread | Remote, workers: int = 1) -> Local:
+    """Returns the stage at work, in one of `workers` processes."""
     match stage:
         case Stage():
-            return LocalStage(stage)
+            return LocalStage(stage, workers)
         case Spread():
             return LocalSpread(stage)
         case Remote():
@@ -55,8 +58,9 @@ def make_local(stage: Stage | Spread | Remote) -> Local:
 class LocalStage:
     """A stage that is kept ready and sent from block to block."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, workers: int) -> None:
         self._stage = stage
+        self._fan = Fan(int(stage.root.read_options.num_threads), workers)
         self._reader = InlineReader(stage.root.parent, BLOCK_RECORDS)
         self._root = ReaderIterator(stage.root.parent, self._reader, stage.root.allow_nones)
         iterator: DatasetIterator[Any] = self._root
@@ -78,14 +82,16 @@ class LocalStage:
         start = self._root.position
         holes = self._root.holes = []
         try:
-            if self._marked:
-                outcome.marks = []
-                self._run_marking(outcome.elements, outcome.marks)
-            else:
-                outcome.elements.extend(self._iterator)
+            with self._fan:
+                if self._marked:
+                    outcome.marks = []
+                    self._run_marking(outcome.elements, outcome.marks)
+                else:
+                    outcome.elements.extend(self._iterator)
         except Exception as error:
             outcome.error = error
             outcome.state = self._iterator.get_state()
+        outcome.records = self._fan.records
         outcome.holes = bool(holes) and self._stage.dense
         if holes and not self._marked:
             kept = sorted(set(range(start, stop)).difference(holes))

@@ -9,7 +9,7 @@ import numpy as np
 
 from grain._src import trees
 from grain._src.indexing.permutation import IndexArray
-from grain._src.nodes import memory
+from grain._src.nodes import memory, reading
 from grain._src.nodes.base import EarlyStop, MapNode, Node
 from grain._src.nodes.stream import DatasetIterator, StreamNode
 
@@ -77,7 +77,7 @@ class Batch(MapNode):
                 yield source.gather(keys[at : at + length])
                 at += length
             return
-        elements = self.parent.stream(indices)
+        elements = reading.stream(self.parent, indices)
         for length in lengths:
             run = list(islice(elements, length))
             if len(run) < length:

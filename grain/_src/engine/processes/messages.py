@@ -7,7 +7,7 @@ To the worker:
   (SKIP, task)                                                 nobody wants its result any more
 From the worker:
   (READY, whether the init function has run)
-  (DONE, task, head of the elements, marks, error, state, holes, seconds, bytes)   body: the elements
+  (DONE, task, head of the elements, marks, error, state, holes, seconds, bytes, records)   body: the elements
   (UNKNOWN_MODULE, stage number, module)                       the stage could not be unpickled for want of a module
   (FAILED, error)                                              nothing can be done: the init function or a stage is broken
 """

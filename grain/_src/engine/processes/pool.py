@@ -265,7 +265,7 @@ class Pool:
 
     def _receive(self, worker: WorkerProcess, frame: Frame) -> None:
         match frame.message:
-            case (tag, number, head, marks, error, state, holes, seconds, nbytes) if tag == DONE:
+            case (tag, number, head, marks, error, state, holes, seconds, nbytes, records) if tag == DONE:
                 if head[0]:
                     worker.leases.adopt(head, frame.fds)
                 if worker.condemned:
@@ -277,7 +277,7 @@ class Pool:
                 if isinstance(failure, MemoryError) and not task.deaths:
                     worker.condemn()  # a fresh one has more room; its end counts as a death of the block
                     return
-                reply = Reply(failure, head, frame.body, worker.leases, marks, state, holes, seconds, nbytes)
+                reply = Reply(failure, head, frame.body, worker.leases, marks, state, holes, seconds, nbytes, records)
                 if task.cancelled:
                     self._drop(reply)
                 else:

@@ -4,13 +4,15 @@ from grain._src.engine.processes.task import Reply, Task
 
 _SECONDS = 8e-3
 _BYTES = 1 << 20
+_MOST_BYTES = 32 << 20  # of a block that several threads read, because reading waits
 
 
 class BlockSize:
-    """The size of the next block, one at first, at most `most`."""
+    """The size of the next block, one at first, at most `most`; `unit` is how many records make one."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, unit: int = 1) -> None:
         self._most = most
+        self._unit = unit
         self.size = 1
 
     def restart(self) -> None:
@@ -23,3 +25,6 @@ class BlockSize:
             self.size = min(self._most, max(self.size, 2 * task.size))
         elif reply.seconds > 2 * _SECONDS or reply.nbytes > 2 * _BYTES:
             self.size = max(1, min(self.size, task.size // 2))
+        if reply.records > 1:  # the worker has threads for so many
+            affordable = task.size * _MOST_BYTES // max(1, reply.nbytes)
+            self.size = max(self.size, min(self._most, -(-reply.records // self._unit), affordable))

@@ -40,7 +40,7 @@ class Task:
 class Reply:
     """What a worker answered: the DONE message, its body, and whose memory the elements are in."""
 
-    __slots__ = ("body", "error", "head", "holes", "leases", "marks", "nbytes", "seconds", "state")
+    __slots__ = ("body", "error", "head", "holes", "leases", "marks", "nbytes", "records", "seconds", "state")
 
     def __init__(
         self,
@@ -53,6 +53,7 @@ class Reply:
         holes: bool = False,
         seconds: float = 0.0,
         nbytes: int = 0,
+        records: int = 1,
     ) -> None:
         self.error = error
         self.head = head
@@ -63,3 +64,4 @@ class Reply:
         self.holes = holes
         self.seconds = seconds
         self.nbytes = nbytes
+        self.records = records

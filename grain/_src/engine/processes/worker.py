@@ -50,6 +50,7 @@ class _Server:
         self._channel = channel
         self._stages: dict[int, Local] = {}
         self._arena = Arena(0)
+        self._workers = 1
 
     def serve(self) -> None:
         self._channel.send((READY, False))
@@ -62,7 +63,7 @@ class _Server:
                 case (tag, task, stage, released, request) if tag == BLOCK:
                     self._arena.free(released)
                     if task in skipped:
-                        self._channel.send((DONE, task, encode([[]], None).head, None, None, None, False, 0.0, 0))
+                        self._channel.send((DONE, task, encode([[]], None).head, None, None, None, False, 0.0, 0, 1))
                     else:
                         self._block(task, stage, request, frame.body)
                 case (tag, number) if tag == STAGE:
@@ -72,6 +73,7 @@ class _Server:
 
     def _init(self, index: int, count: int, budget: int, body: bytes) -> None:
         self._arena = Arena(budget)
+        self._workers = count
         memory.set_allocator(self._arena.empty)
         if body:
             try:
@@ -84,7 +86,7 @@ class _Server:
     def _stage(self, number: int, payload: bytes, fds: tuple[int, ...]) -> None:
         try:
             with context.using(_SILENT):
-                self._stages[number] = make_local(load_shared(payload, fds))
+                self._stages[number] = make_local(load_shared(payload, fds), self._workers)
         except ModuleNotFoundError as error:
             self._channel.send((UNKNOWN_MODULE, number, error.name, encode_error(error)))
         except BaseException as error:
@@ -109,7 +111,7 @@ class _Server:
             error, state = encode_error(unpicklable), None
             count = _picklable(box[0])
             encoded, marks = encode([box[0][:count]], self._arena), None if marks is None else marks[:count]
-        message = (DONE, task, encoded.head, marks, error, state, outcome.holes, seconds, size)
+        message = (DONE, task, encoded.head, marks, error, state, outcome.holes, seconds, size, outcome.records)
         self._channel.send(message, encoded.body, encoded.fds)
         self._channel.drain()  # before the next block, which may take long
 

@@ -1,0 +1,92 @@
+"""Threads within a worker process: the elements of one block are read by several where reading waits."""
+
+import os
+from collections.abc import Iterator
+from time import perf_counter, thread_time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grain._src.engine.tuning import ThreadTuner
+from grain._src.indexing.permutation import IndexArray
+from grain._src.nodes import memory, reading
+from grain._src.nodes.base import EarlyStop, MapNode
+from grain._src.trees import Allocate
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+_PARTS = 2  # for each thread, so that one slow element does not keep all of them waiting
+
+
+class Fan:
+    """Reads for the thread that is within it; measures what it reads, and uses more threads where that helps.
+
+    Args:
+      most: how many threads at the most.
+      workers: how many processes share the machine's cores.
+    """
+
+    def __init__(self, most: int, workers: int) -> None:
+        self._tuner = ThreadTuner(most, max(1, (os.cpu_count() or 1) // workers))
+        self._pool: ThreadPoolExecutor | None = None
+        self._threads = 1  # of the pool
+        self._fanned = False
+
+    @property
+    def records(self) -> int:
+        """How many records a block should have for all threads to have some."""
+        return 1 if self._tuner.wanted == 1 else _PARTS * self._tuner.wanted
+
+    def __enter__(self) -> None:
+        reading.set_reader(self._read)
+        self._fanned = False
+        self._wall, self._cpu = perf_counter(), thread_time()
+
+    def __exit__(self, *exception: object) -> None:
+        reading.set_reader(None)
+        if not self._fanned:
+            self._tuner.observe(perf_counter() - self._wall, thread_time() - self._cpu, 1)
+        self._tuner.starved()
+
+    def _read(self, node: MapNode, indices: IndexArray) -> Iterator[Any]:
+        threads = self._tuner.wanted
+        return node.stream(indices) if min(threads, len(indices)) <= 1 else self._read_together(node, indices, threads)
+
+    def _read_together(self, node: MapNode, indices: IndexArray, threads: int) -> Iterator[Any]:
+        self._fanned = True
+        pool = self._pool_of(threads)
+        allocate = memory.allocator()
+        parts = np.array_split(indices, min(len(indices), _PARTS * threads))
+        for done in [pool.submit(_read_part, node, part, allocate) for part in parts]:
+            elements, error, wall, cpu = done.result()
+            self._tuner.observe(wall, cpu, threads)
+            yield from elements
+            if error is not None:
+                raise error
+
+    def _pool_of(self, threads: int) -> "ThreadPoolExecutor":
+        if self._pool is None or self._threads != threads:
+            from concurrent.futures import ThreadPoolExecutor  # most workers never need it
+
+            if self._pool is not None:
+                self._pool.shutdown(wait=False)
+            self._pool, self._threads = ThreadPoolExecutor(threads, "grain-fan"), threads
+        return self._pool
+
+
+def _read_part(
+    node: MapNode, indices: IndexArray, allocate: Allocate | None
+) -> tuple[list[Any], BaseException | None, float, float]:
+    """Returns the elements before an error, the error, and the wall and CPU time."""
+    memory.set_allocator(allocate)
+    elements: list[Any] = []
+    error: BaseException | None = None
+    wall, cpu = perf_counter(), thread_time()
+    try:
+        elements.extend(node.stream(indices))
+        if len(elements) < len(indices):
+            error = EarlyStop()
+    except BaseException as raised:
+        error = raised
+    return elements, error, perf_counter() - wall, thread_time() - cpu
