@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 _POLYNOMIAL = 0x82F63B78
 _SHORT = 2048
-MASK_DELTA = 0xA282EAD8
+_MASK_DELTA = 0xA282EAD8
 
 Words = npt.NDArray[np.uint32]
 
@@ -26,7 +26,12 @@ def checksum_function() -> Callable[[bytes], int]:
 
 def mask(checksum: int) -> int:
     """Returns the checksum as TFRecord stores it, so that checksums of data with checksums stay good."""
-    return (((checksum >> 15) | (checksum << 17)) + MASK_DELTA) & 0xFFFFFFFF
+    return (((checksum >> 15) | (checksum << 17)) + _MASK_DELTA) & 0xFFFFFFFF
+
+
+def mask_all(checksums: Words) -> Words:
+    """Returns each of the checksums as `mask` does."""
+    return ((checksums >> np.uint32(15)) | (checksums << np.uint32(17))) + np.uint32(_MASK_DELTA)
 
 
 @functools.cache

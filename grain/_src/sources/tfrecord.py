@@ -11,7 +11,7 @@ from grain._src.errors import SourceError
 from grain._src.sources import files, index_cache
 from grain._src.sources.base import DataSource, IndexArray
 from grain._src.sources.bounded_cache import BoundedCache
-from grain._src.sources.crc32c import MASK_DELTA, checksum_function, mask
+from grain._src.sources.crc32c import checksum_function, mask, mask_all
 from grain._src.sources.shards import Shards
 
 _HEADER = struct.Struct("<QI")
@@ -19,6 +19,7 @@ _FOOTER = struct.Struct("<I")
 FRAME = _HEADER.size + _FOOTER.size
 _BLOCK_BYTES = 1 << 18
 _KNOWN_LENGTHS = 4096
+_MANY = 16  # from so many checksums on arrays are quicker
 
 
 class TFRecordReader:
@@ -40,11 +41,10 @@ class TFRecordReader:
             bounds = [position]
             stop = min(position + _BLOCK_BYTES, size)
             try:
-                while position < stop:
-                    position += FRAME + record_length(self.path, data, position, known)
-                    bounds.append(position)
+                walk(self.path, data, bounds, stop, known)
             except SourceError as error:
                 damage = error
+            position = bounds[-1]
             yield from self._read_in_turn(bounds)
         if damage is not None:
             raise damage
@@ -62,14 +62,36 @@ class TFRecordReader:
         data = self._data
         records = [data[begin + 12 : end - 4] for begin, end in zip(begins, ends, strict=True)]
         if self._verify:
-            checksum, delta = checksum_function(), MASK_DELTA
-            for record, end in zip(records, ends, strict=True):
-                checked = checksum(record)
-                stored = int.from_bytes(data[end - 4 : end], "little")
-                # `mask`, without the cost of a call for each record.
-                if (((checked >> 15) | (checked << 17)) + delta) & 0xFFFFFFFF != stored:
-                    raise _damaged(self.path, begins[ends.index(end)], "the checksum of the record does not match")
+            wrong = _first_wrong(records, [data[end - 4 : end] for end in ends])
+            if wrong is not None:
+                raise _damaged(self.path, begins[wrong], "the checksum of the record does not match")
         return records
+
+
+def _first_wrong(records: list[bytes], stored: list[bytes]) -> int | None:
+    """Returns the number of the first record whose checksum is not the stored one."""
+    checksums = map(checksum_function(), records)
+    if len(records) < _MANY:
+        expected = [mask(checksum).to_bytes(4, "little") for checksum in checksums]
+        return next((i for i, (one, other) in enumerate(zip(expected, stored, strict=True)) if one != other), None)
+    masked = mask_all(np.fromiter(checksums, np.uint32, len(records)))
+    wrong = np.flatnonzero(masked != np.frombuffer(b"".join(stored), "<u4"))
+    return int(wrong[0]) if len(wrong) else None
+
+
+def walk(path: str, data: files.FileBytes, bounds: list[int], stop: int, known: dict[int, int]) -> None:
+    """Appends where each record ends, from the last of `bounds` on, until one ends at `stop` or after it."""
+    position, header = bounds[-1], _HEADER.unpack_from
+    last = len(data) - FRAME  # where a record without a byte could begin
+    while position < stop:
+        if position <= last:
+            length, stored = header(data, position)
+            if known.get(length) == stored and position + length <= last:
+                position += FRAME + length
+                bounds.append(position)
+                continue
+        position += FRAME + record_length(path, data, position, known)
+        bounds.append(position)
 
 
 def record_length(path: str, data: files.FileBytes, position: int, known: dict[int, int]) -> int:
@@ -97,11 +119,7 @@ def _damaged(path: str, position: int, what: str) -> SourceError:
 def scan(path: str, data: files.FileBytes) -> IndexArray:
     """Returns where each record begins, and where the last one ends."""
     positions = [0]
-    position, size = 0, len(data)
-    known: dict[int, int] = {}
-    while position < size:
-        position += FRAME + record_length(path, data, position, known)
-        positions.append(position)
+    walk(path, data, positions, len(data), {})
     return np.array(positions, np.int64)
 
 
