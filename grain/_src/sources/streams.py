@@ -99,19 +99,19 @@ class ParquetIterator(DatasetIterator[dict[str, Any]]):
         self._group = 0
         self._row = 0
         self._reader: ParquetReader | None = None
-        self._rows: Iterator[dict[str, Any]] | None = None
+        self._rows: Iterator[dict[str, Any]] = iter(())
+        self._read = False  # whether what follows in the group has been read
 
     def __next__(self) -> dict[str, Any]:
-        if self._closed:
-            raise closed_error("parquet")
         while True:
-            if self._rows is None:
-                self._rows = rows(self._rest_of_group())
-            row = next(self._rows, None)
-            if row is not None:
+            for row in self._rows:
                 self._row += 1
                 return row
-            self._go_to_next_group()
+            if self._closed:
+                raise closed_error("parquet")
+            if self._read:
+                self._go_to_next_group()
+            self._rows, self._read = rows(self._rest_of_group()), True
 
     def _open(self) -> ParquetReader:
         if self._reader is None:
@@ -130,11 +130,14 @@ class ParquetIterator(DatasetIterator[dict[str, Any]]):
         following = next((group for group in range(self._group + 1, len(counts)) if counts[group]), None)
         if following is None:
             raise StopIteration
-        self._group, self._row, self._rows = following, 0, None
+        self._go_to(following, 0)
+
+    def _go_to(self, group: int, row: int) -> None:
+        self._group, self._row, self._rows, self._read = group, row, iter(()), False
 
     def close(self) -> None:
         super().close()
-        self._reader = self._rows = None
+        self._reader, self._rows = None, iter(())
 
     def get_state(self) -> dict[str, Any]:
         return {"row_group": self._group, "index_within_row_group": self._row}
@@ -146,4 +149,4 @@ class ParquetIterator(DatasetIterator[dict[str, Any]]):
             raise StateError(
                 f"row {row} of row group {group} is not in {self._path!r}, whose groups have {counts} rows"
             )
-        self._group, self._row, self._rows = group, row, None
+        self._go_to(group, row)
