@@ -159,16 +159,16 @@ def two(**options):
     return grain.MultiprocessingOptions(num_workers=2, **options)
 
 
-def test_sixty_iterators_with_workers_leave_nothing_behind():
+def test_two_hundred_iterators_with_workers_leave_nothing_behind():
     ds = M.range(1000).map(lambda x: np.full(20_000, x)).batch(2).to_iter_dataset()
     warm_up = iter(ds.mp_prefetch(grain.MultiprocessingOptions(1)))
     next(warm_up)
     warm_up.close()
     before = descriptors(), shared_memory()
     kept = []
-    for number in range(60):
+    for number in range(200):
         it = iter(ds.mp_prefetch(grain.MultiprocessingOptions(1)))
-        kept.append(next(it)) if number % 3 else it.start_prefetch()
+        it.start_prefetch() if number % 3 else kept.append(next(it))
         if number % 2:
             it.close()
         del it
