@@ -12,7 +12,6 @@ from importlib import import_module
 from pickle import PickleBuffer
 from typing import Any, cast
 
-import cloudpickle
 import numpy as np
 
 Array = np.ndarray[Any, Any]
@@ -58,15 +57,6 @@ def reducers(place: Place, min_bytes: int) -> dict[type, Callable[[Any], Any]]:
     if jax_array is not None and hasattr(jax_array, "ArrayImpl"):
         table[jax_array.ArrayImpl] = _reduce_jax_array
     return table
-
-
-class CloudPickler(cloudpickle.Pickler):  # type: ignore[misc]
-    """A pickler of functions and local classes too, with reducers of its own."""
-
-    def __init__(self, file: Any, table: dict[type, Callable[[Any], Any]], buffer_callback: Callable[..., Any]) -> None:
-        # The table is read once, while the base class is set up.
-        self.dispatch_table = {**cloudpickle.Pickler.dispatch_table, **table}
-        super().__init__(file, PROTOCOL, buffer_callback)
 
 
 def flat_bytes(array: Array) -> np.ndarray[Any, np.dtype[np.uint8]]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from grain._src.transport.arena import MIN_SLOT_BYTES, Arena, SlotArray, SlotEntry
-from grain._src.transport.arrays import PROTOCOL, Array, CloudPickler, address_of, flat_bytes, reducers
+from grain._src.transport.arrays import PROTOCOL, Array, address_of, flat_bytes, reducers
 from grain._src.transport.lease import Lease, Leases
 
 _IN_BODY = -1
@@ -97,6 +97,8 @@ class _Packing:
             pickler.dump(box[0])
         except Exception:
             # Local classes and functions: plain pickle knows things by name only.
+            from grain._src.transport.cloud import CloudPickler
+
             self._buffers.clear()
             file = BytesIO()
             CloudPickler(file, table, self._stays_in_stream).dump(box[0])

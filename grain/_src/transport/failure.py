@@ -2,9 +2,8 @@
 
 import pickle
 import traceback
+from importlib import import_module
 from typing import Any, NamedTuple
-
-import cloudpickle
 
 _MAX_CHAIN = 16  # causes of causes; a cycle ends here too
 
@@ -112,9 +111,9 @@ def _load_parts(data: bytes | None) -> BaseException | None:
 
 
 def _dump(value: Any) -> bytes | None:
-    for dumps in (pickle.dumps, cloudpickle.dumps):
+    for pickler in ("pickle", "cloudpickle"):
         try:
-            data: bytes = dumps(value, 5)
+            data: bytes = import_module(pickler).dumps(value, 5)
         except Exception:
             continue
         return data

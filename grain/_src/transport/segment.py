@@ -4,7 +4,6 @@ import contextlib
 import mmap
 import os
 import sys
-import tempfile
 from typing import Any, Literal
 
 Backing = Literal["memfd", "file"]
@@ -35,6 +34,8 @@ def create_descriptor(nbytes: int, backing: Backing | None = None) -> int:
 
 
 def _create_file(nbytes: int) -> int:
+    import tempfile  # takes as long to load as half of this package, and is hardly ever needed
+
     directory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     fd, path = tempfile.mkstemp(prefix="grain-", dir=directory)
     try:

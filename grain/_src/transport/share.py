@@ -12,9 +12,8 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from grain._src.transport.arrays import PROTOCOL, Array, CloudPickler, address_of, flat_bytes, reducers
+from grain._src.transport.arrays import PROTOCOL, Array, address_of, flat_bytes, reducers
 from grain._src.transport.segment import Backing, close_all, create_descriptor, map_private
-from grain._src.transport.unpicklable import explain_unpicklable
 
 _MIN_SHARED_BYTES = 1 << 20
 _PAGE = 4096
@@ -46,6 +45,10 @@ def _reduce_memmap(array: Any) -> tuple[Any, ...]:
 
 def dump_shared(obj: Any, *, backing: Backing | None = None) -> Shared:
     """Pickles an object by cloudpickle, with its large buffers, and a large stream itself, in one shared segment."""
+    # Workers, who only load, and a training process that has yet to start them, do without these.
+    from grain._src.transport.cloud import CloudPickler
+    from grain._src.transport.unpicklable import explain_unpicklable
+
     buffers: list[Any] = []  # memory to share, in the order of the stream
 
     def place(array: Array) -> tuple[Any, ...]:

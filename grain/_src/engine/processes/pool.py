@@ -1,6 +1,7 @@
 """A pool of worker processes that compute blocks; blocks of a worker that dies are computed again by another.
 
-Nothing runs in the background of the training process: whoever waits for a block reads the sockets.
+Nothing runs in the background of the training process: whoever waits for a block reads the sockets. What pickles is
+imported where it is used, which is while the first worker starts.
 """
 
 import contextlib
@@ -15,8 +16,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-import cloudpickle
-
 from grain._src.engine.plan import Stage
 from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, SKIP, STAGE, UNKNOWN_MODULE
 from grain._src.engine.processes.process import WorkerProcess, end_all
@@ -26,7 +25,6 @@ from grain._src.options import MultiprocessingOptions
 from grain._src.transport.channel import ChannelClosed, Frame
 from grain._src.transport.failure import decode_error
 from grain._src.transport.share import Shared, dump_shared
-from grain._src.transport.unpicklable import explain_unpicklable
 
 _ARENA_BYTES = 1 << 30
 _MAX_DEATHS_OF_A_BLOCK = 2
@@ -307,6 +305,8 @@ class Pool:
         if loaded is None or (number, module) in worker.sent_by_value:
             self._broken = decode_error(error)
             raise self._broken
+        import cloudpickle
+
         worker.sent_by_value.add((number, module))
         if module not in cloudpickle.list_registry_pickle_by_value():
             cloudpickle.register_pickle_by_value(loaded)
@@ -383,9 +383,13 @@ class Pool:
 def _dump_init(function: Callable[[int, int], None] | None) -> bytes:
     if function is None:
         return b""
+    import cloudpickle
+
     try:
         data: bytes = cloudpickle.dumps(function)
     except Exception as error:
+        from grain._src.transport.unpicklable import explain_unpicklable
+
         raise UnpicklableError(
             f"worker_init_fn cannot be sent to worker processes: {explain_unpicklable(function)}"
         ) from error
@@ -394,6 +398,10 @@ def _dump_init(function: Callable[[int, int], None] | None) -> bytes:
 
 def _where_unpicklable(stage: Stage) -> str:
     """Names the transformation that holds what cannot be pickled, and the attribute."""
+    import cloudpickle
+
+    from grain._src.transport.unpicklable import explain_unpicklable
+
     nodes: list[Any] = list(stage.chain)
     waiting: list[Any] = [stage.root.parent]
     while waiting:

@@ -1,7 +1,6 @@
 """One worker process: how it is started, asked where it is, and ended."""
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -16,10 +15,7 @@ from grain._src.transport.channel import channel_pair
 from grain._src.transport.lease import Leases
 from grain._src.transport.share import Shared
 
-_BOOTSTRAP = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[4]); "
-    "from grain._src.engine.processes.worker import main; main(*map(int, sys.argv[1:4]))"
-)
+_BOOTSTRAP = "import sys; sys.path[:] = {}; from grain._src.engine.processes.worker import main; main({}, {}, {})"
 # Workers must not take an accelerator, nor its memory, from the training process.
 _HIDDEN_ACCELERATORS = {
     "JAX_PLATFORMS": "cpu",
@@ -116,7 +112,7 @@ def _without_interrupts() -> Iterator[None]:
 def _command(fds: tuple[int, ...]) -> list[str]:
     if not sys.executable:
         raise WorkerError("worker processes need the path of the Python interpreter, but sys.executable is empty")
-    return [sys.executable, "-c", _BOOTSTRAP, *map(str, fds), json.dumps(list(map(str, sys.path)))]
+    return [sys.executable, "-c", _BOOTSTRAP.format([str(path) for path in sys.path], *fds)]
 
 
 def end_all(workers: "list[WorkerProcess]", shared: "dict[int, Shared]") -> None:
