@@ -6,9 +6,9 @@ The segment is mapped copy-on-write: a worker that only reads shares the one cop
 import mmap
 import os
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import BytesIO
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from grain._src.transport.segment import Backing, close_all, create_descriptor, 
 
 _MIN_SHARED_BYTES = 1 << 20
 _PAGE = 4096
+Reducers: TypeAlias = dict[type, Callable[[Any], tuple[Any, ...]]]
 _MAX_WRITE_BYTES = 1 << 30  # a single write stops below 2 GiB
 
 
@@ -43,8 +44,14 @@ def _reduce_memmap(array: Any) -> tuple[Any, ...]:
     return np.memmap, (os.fspath(file), array.dtype, mode, offset, array.shape)
 
 
-def dump_shared(obj: Any, *, backing: Backing | None = None) -> Shared:
-    """Pickles an object by cloudpickle, with its large buffers, and a large stream itself, in one shared segment."""
+def dump_shared(obj: Any, reduce: Reducers | None = None, *, backing: Backing | None = None) -> Shared:
+    """Pickles an object by cloudpickle, with its large buffers, and a large stream itself, in one shared segment.
+
+    Args:
+      obj: what all workers need.
+      reduce: how to pickle the instances of some classes, in place of their own way.
+      backing: the kind of shared memory; the best there is by default.
+    """
     # Workers, who only load, and a training process that has yet to start them, do without these.
     from grain._src.transport.cloud import CloudPickler
     from grain._src.transport.unpicklable import explain_unpicklable
@@ -66,7 +73,7 @@ def dump_shared(obj: Any, *, backing: Backing | None = None) -> Shared:
         return False
 
     file = BytesIO()
-    table = {**reducers(place, _MIN_SHARED_BYTES), np.memmap: _reduce_memmap}
+    table = {**reducers(place, _MIN_SHARED_BYTES), np.memmap: _reduce_memmap, **(reduce or {})}
     try:
         CloudPickler(file, table, stays_in_stream).dump(obj)
     except Exception as error:

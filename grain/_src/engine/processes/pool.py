@@ -21,8 +21,10 @@ from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READ
 from grain._src.engine.processes.process import WorkerProcess, end_all
 from grain._src.engine.processes.task import Reply, Task
 from grain._src.errors import UnpicklableError, WorkerDied, WorkerError
+from grain._src.nodes.source import Source
 from grain._src.options import MultiprocessingOptions
 from grain._src.transport.channel import ChannelClosed, Frame
+from grain._src.transport.columns import Packed, pack, unpack
 from grain._src.transport.failure import decode_error
 from grain._src.transport.share import Shared, dump_shared
 
@@ -135,7 +137,7 @@ class Pool:
 
     def _dump(self, number: int) -> Shared:
         try:
-            self._shared[number] = dump_shared(self._stages[number])
+            self._shared[number] = dump_shared(self._stages[number], {Source: _reduce_source})
         except Exception as error:
             self._broken = UnpicklableError(
                 f"The pipeline cannot be sent to worker processes: {_where_unpicklable(self._stages[number])}. Create such "
@@ -378,6 +380,18 @@ class Pool:
             else:
                 worker.condemn()
                 warnings.warn(f"{silent}It counts as dead.", RuntimeWarning, stacklevel=2)
+
+
+def _reduce_source(node: Source) -> tuple[Any, ...]:
+    """Elements in memory that are alike travel by columns, which all workers share."""
+    packed = pack(node.source)
+    if packed is None:
+        return node.__reduce_ex__(5)  # type: ignore[return-value]
+    return _restore_source, (packed,)
+
+
+def _restore_source(packed: Packed) -> Source:
+    return Source(unpack(packed))
 
 
 def _dump_init(function: Callable[[int, int], None] | None) -> bytes:

@@ -1,0 +1,80 @@
+"""A long list of elements that are alike, column by column: one array in place of many that pickle one by one.
+
+>>> elements = [{"x": np.array([i, i]), "label": i} for i in range(1000)]
+>>> unpack(pack(elements))[7]
+{'x': array([7, 7]), 'label': 7}
+"""
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_LONG = 256  # elements; shorter lists pickle quickly enough
+
+
+class Column(NamedTuple):
+    """The values at one place of each element."""
+
+    values: Any  # an array whose rows they are, or the parts of a flat one, or a list of anything
+    ends: list[int] | None  # where each part of a flat array ends
+
+
+class Packed(NamedTuple):
+    """The elements of a list or tuple: dicts with these keys, or arrays if there are none."""
+
+    kind: type
+    keys: tuple[Any, ...] | None
+    columns: list[Column]
+
+
+def pack(elements: Any) -> Packed | None:
+    """Returns the elements by columns; None where they are not alike, few, or hold no arrays."""
+    if type(elements) not in (list, tuple) or len(elements) < _LONG:
+        return None
+    first = elements[0]
+    if type(first) is np.ndarray:
+        keys, lists = None, [elements]
+    elif type(first) is dict and any(type(value) is np.ndarray for value in first.values()):
+        keys = tuple(first)
+        if set(map(type, elements)) != {dict} or set(map(tuple, elements)) != {keys}:
+            return None
+        lists = [[element[key] for element in elements] for key in keys]
+    else:
+        return None
+    if len(set(map(id, elements))) < len(elements):
+        return None  # an element that occurs more often than once must not be copied each time
+    columns = [_column(values) for values in lists]
+    if all(isinstance(column.values, list | tuple) for column in columns):
+        return None
+    return Packed(type(elements), keys, columns)
+
+
+def _column(values: Sequence[Any]) -> Column:
+    first = values[0]
+    as_it_is = Column(values, None)
+    if set(map(type, values)) != {np.ndarray} or len(set(map(id, values))) < len(values):
+        return as_it_is
+    dtype = first.dtype
+    if dtype.hasobject or [v.dtype for v in values].count(dtype) < len(values):
+        return as_it_is
+    if not first.ndim or not all([(flags := v.flags).c_contiguous and flags.writeable for v in values]):
+        return as_it_is
+    if [v.shape for v in values].count(first.shape) == len(values):
+        return Column(np.array(values, dtype), None)
+    if all([v.ndim == 1 for v in values]):
+        return Column(np.concatenate(values, dtype=dtype), list(accumulate(map(len, values))))
+    return as_it_is
+
+
+def unpack(packed: Packed) -> Any:
+    """Returns the elements again; their arrays are parts of the columns."""
+    lists = [
+        list(column.values) if column.ends is None else [column.values[a:b] for a, b in pairwise([0, *column.ends])]
+        for column in packed.columns
+    ]
+    if packed.keys is None:
+        return packed.kind(lists[0])
+    keys = packed.keys
+    return packed.kind([dict(zip(keys, values, strict=True)) for values in zip(*lists, strict=True)])

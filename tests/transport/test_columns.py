@@ -1,0 +1,118 @@
+"""Long lists of alike elements by columns: the same elements again, and nothing packed that would come back different."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import grain
+from grain._src.transport.columns import pack, unpack
+
+LENGTH = 300
+
+
+def images(dtype="u1", shape=(4, 3)):
+    return [np.full(shape, i % 100, dtype) for i in range(LENGTH)]
+
+
+def tokens():
+    return [np.arange(i % 7, dtype=np.int32) for i in range(LENGTH)]
+
+
+def same(one, other):
+    assert type(one) is type(other)
+    if isinstance(other, dict):
+        assert list(one) == list(other)
+        for key in other:
+            same(one[key], other[key])
+    elif isinstance(other, np.ndarray):
+        np.testing.assert_array_equal(one, other, strict=True)
+        assert one.flags.writeable == other.flags.writeable
+    else:
+        assert one == other
+
+
+@pytest.mark.parametrize(
+    "elements",
+    [
+        images(),
+        tuple(images("f4", (2,))),
+        images("M8[s]", (2, 2)),
+        images("i4,f8", (2,)),
+        images("f8", (0, 3)),
+        tokens(),
+        [{"image": image, "label": i, "name": f"n{i}"} for i, image in enumerate(images())],
+        [{"a": a, "b": b, "c": [1]} for a, b in zip(images(), tokens(), strict=True)],
+    ],
+)
+def test_elements_that_are_alike_come_back_as_they_were(elements):
+    packed = pack(elements)
+    assert packed is not None
+    back = unpack(packed)
+    assert type(back) is type(elements)
+    for one, other in zip(back, elements, strict=True):
+        same(one, other)
+
+
+def changed(elements, number, element):
+    return [*elements[:number], element, *elements[number + 1 :]]
+
+
+READ_ONLY = np.zeros((4, 3), "u1")
+READ_ONLY.flags.writeable = False
+
+
+@pytest.mark.parametrize(
+    "elements",
+    [
+        [],
+        images()[:10],
+        list(range(LENGTH)),
+        ["text"] * LENGTH,
+        np.zeros((LENGTH, 2)),
+        images("O"),
+        [np.float32(1)] * LENGTH,
+        [np.array(i) for i in range(LENGTH)],
+        [images()[0]] * LENGTH,
+        changed(images(), 7, None),
+        changed(images(), 7, np.zeros((4, 3), "u2")),
+        changed(images(), 7, np.zeros((4, 4), "u1")),
+        changed(images(), 7, np.ma.zeros((4, 3), "u1")),
+        changed(images(), 7, np.zeros((3, 4), "u1").T),
+        changed(images(), 7, READ_ONLY),
+        [{"image": image} if i != 7 else {"image": image, "more": 1} for i, image in enumerate(images())],
+        [{"a": a, "b": 1} if i != 7 else {"b": 1, "a": a} for i, a in enumerate(images())],
+        [{"image": READ_ONLY, "label": i} for i in range(LENGTH)],
+    ],
+)
+def test_what_is_not_alike_is_left_alone(elements):
+    assert pack(elements) is None
+
+
+def test_what_occurs_twice_is_not_copied():
+    element = {"image": np.zeros((4, 3))}
+    assert pack([element, *[{"image": image} for image in images()], element]) is None
+    shared = np.zeros((4, 3))
+    assert pack([{"image": shared, "label": i} for i in range(LENGTH)]) is None
+
+
+@given(st.lists(st.integers(0, 20), min_size=LENGTH, max_size=LENGTH))
+def test_sequences_of_any_lengths_come_back(lengths):
+    elements = [np.arange(length) for length in lengths]
+    for one, other in zip(unpack(pack(elements)), elements, strict=True):
+        same(one, other)
+
+
+def test_workers_share_the_memory_of_a_source_of_many_arrays():
+    elements = [{"image": np.full((28, 28), i % 256, "u1"), "label": i} for i in range(2_000)]
+    ds = (
+        grain.MapDataset.source(elements)
+        .shuffle(seed=1)
+        .map(lambda e: {**e, "whole": np.array(e["image"].base.base.nbytes if e["image"].base is not None else 0)})
+    )
+    inline = list(ds.map(lambda e: (e["label"], e["image"].copy())).to_iter_dataset(grain.ReadOptions(0, 0)))
+    with iter(ds.to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(2))) as iterator:
+        for element, (label, image) in zip(iterator, inline, strict=True):
+            assert element["label"] == label
+            np.testing.assert_array_equal(element["image"], image, strict=True)
+            assert element["whole"] >= 2_000 * 28 * 28
