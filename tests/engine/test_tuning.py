@@ -77,3 +77,9 @@ def test_long_blocks_need_a_few_only_to_tell():
     for _ in range(3):
         tuner.observe(0.16, 0.08, threads=2)
     assert tuner.wanted == 1
+
+
+def test_threads_go_when_blocks_become_short():
+    tuner = ThreadTuner(16, cores=2)
+    assert watch(tuner, lambda n: 2e-3, lambda n: 1e-5) == 16
+    assert watch(tuner, lambda n: 1e-5, lambda n: 1e-5, blocks=200, starving=False) == 1

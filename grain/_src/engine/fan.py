@@ -32,6 +32,7 @@ class Fan:
         self._pool: ThreadPoolExecutor | None = None
         self._threads = 1  # of the pool
         self._fanned = False
+        self._warm = False  # the first block loads and opens things
 
     @property
     def records(self) -> int:
@@ -45,9 +46,10 @@ class Fan:
 
     def __exit__(self, *exception: object) -> None:
         reading.set_reader(None)
-        if not self._fanned:
+        if not self._fanned and self._warm:
             self._tuner.observe(perf_counter() - self._wall, thread_time() - self._cpu, 1)
         self._tuner.starved()
+        self._warm = True
 
     def _read(self, node: MapNode, indices: IndexArray) -> Iterator[Any]:
         threads = self._tuner.wanted

@@ -48,7 +48,10 @@ class ThreadTuner:
         self._wall += _SMOOTHING * (wall - self._wall) if self._wall else wall
         self._cpu += _SMOOTHING * (cpu - self._cpu) if self._cpu else cpu
         self._blocks += 1
-        if self._wall < _LONG_ENOUGH or self._blocks < self.wanted:
+        if self._blocks < self.wanted:
+            return
+        if self._wall < _LONG_ENOUGH:
+            self._want(max(self._computing, self.wanted // 2))
             return
         ratio = self._wall / max(self._cpu, 1e-6)
         if ratio > 1.5 * (self.wanted + 1):

@@ -25,6 +25,6 @@ class BlockSize:
             self.size = min(self._most, max(self.size, 2 * task.size))
         elif reply.seconds > 2 * _SECONDS or reply.nbytes > 2 * _BYTES:
             self.size = max(1, min(self.size, task.size // 2))
-        if reply.records > 1:  # the worker has threads for so many
+        if reply.records > 1 and reply.seconds > _SECONDS / 8:  # the worker waits, and has threads for so many
             affordable = task.size * _MOST_BYTES // max(1, reply.nbytes)
             self.size = max(self.size, min(self._most, -(-reply.records // self._unit), affordable))
