@@ -1,6 +1,7 @@
 """Batches: consecutive elements combined into one, with random access and in a stream."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -11,14 +12,33 @@ from grain._src import trees
 from grain._src.indexing.permutation import IndexArray
 from grain._src.nodes import memory, reading
 from grain._src.nodes.base import EarlyStop, MapNode, Node
+from grain._src.nodes.row_batch import RowBatch
 from grain._src.nodes.stream import DatasetIterator, StreamNode
 
 BatchFn = Callable[[Sequence[Any]], Any]
+Pull = Callable[[int], list[Any]]
 
 
 def combine(batch_fn: BatchFn | None, elements: list[Any]) -> Any:
     """Returns the batch of `elements`."""
     return trees.stack(elements, memory.allocator()) if batch_fn is None else batch_fn(elements)
+
+
+def gather(pull: Pull, count: int, batch_fn: BatchFn | None) -> tuple[int, Callable[[], Any]]:
+    """Takes the next `count` elements, fewer at the end; returns how many they are, and what makes their batch."""
+    run = pull(1)
+    allocate = memory.allocator()
+    rows = RowBatch.begin(run[0], count, allocate) if run and count > 1 and batch_fn is None else None
+    while rows is not None:
+        if not rows.add(run[0]):
+            run = rows.elements() + run
+            break
+        run.clear()  # before the next one is made, which takes its memory
+        if rows.count == count or not (run := pull(1)):
+            return rows.count, functools.partial(rows.finish, allocate)
+    if run and len(run) < count:
+        run += pull(count - len(run))
+    return len(run), functools.partial(combine, batch_fn, run)
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -79,11 +99,11 @@ class Batch(MapNode):
             return
         elements = reading.stream(self.parent, indices)
         for length in lengths:
-            run = list(islice(elements, length))
-            if len(run) < length:
+            taken, finish = gather(lambda count: list(islice(elements, count)), length, self.batch_fn)
+            if taken < length:
                 raise EarlyStop
-            batch = combine(self.batch_fn, run)
-            del run  # the next elements take the memory of these, while it is in the cache
+            batch = finish()
+            del finish  # the next elements take the memory of these, while it is in the cache
             yield batch
 
     def inputs(self, index: int) -> list[tuple[MapNode, int]]:
@@ -121,10 +141,10 @@ class BatchIterator(DatasetIterator[Any]):
 
     def __next__(self) -> Any:
         node = self._node
-        elements = self._parent.pull(node.batch_size)
-        if not elements or (node.drop_remainder and len(elements) < node.batch_size):
+        taken, finish = gather(self._parent.pull, node.batch_size, node.batch_fn)
+        if not taken or (node.drop_remainder and taken < node.batch_size):
             raise StopIteration
-        return combine(node.batch_fn, elements)
+        return finish()
 
     def get_state(self) -> dict[str, Any]:
         return self._parent.get_state()
