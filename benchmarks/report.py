@@ -83,6 +83,8 @@ def _goals(results: Mapping[str, Any]) -> Iterator[str]:
     yield "| | goal | needed | measured |"
     yield "|---|---|--:|--:|"
     for goal in goals(results):
+        if goal.workload not in results["workloads"]:
+            continue
         mark = "✓" if goal.holds else "✗" if goal.value is not None else "?"
         needed = (
             f"{'≤' if goal.unit else '≥'} {goal.floor:g} {goal.unit or '×'}{'' if goal.asserted else ' (only shown)'}"

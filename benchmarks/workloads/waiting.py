@@ -4,11 +4,15 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from benchmarks.data import batches
 from benchmarks.metrics import RECORDS
 from benchmarks.workload import Row
 
-WAIT, THREADS = 0.002, 16
-ROWS = (Row("2 ms a read", RECORDS, limit_times=THREADS),)
+WAIT, THREADS, BATCH = 0.002, 16, 64
+ROWS = (
+    Row("2 ms a read", RECORDS, {"workers": 0}, limit_times=THREADS),
+    Row("2 ms a read, batches of 64 from 2 workers", RECORDS, {"workers": 2}, scale=BATCH, limit_times=THREADS),
+)
 
 
 class Remote:
@@ -20,20 +24,25 @@ class Remote:
         return index
 
 
-def with_grain(grain: Any, run: Any) -> Any:
-    return run(grain.MapDataset.source(Remote()).shuffle(seed=1))
+def with_grain(grain: Any, run: Any, workers: int) -> Any:
+    ds = grain.MapDataset.source(Remote()).shuffle(seed=1)
+    return run(ds.batch(BATCH) if workers else ds, workers)
 
 
-def with_torch(_data: Any, run: Any) -> Any:
-    return run(Remote(), batch_size=None, shuffle=True)
+def with_torch(_data: Any, run: Any, workers: int) -> Any:
+    return run(Remote(), workers, batch_size=BATCH if workers else None, shuffle=True)
 
 
-def with_spdl(spdl: Any) -> Iterator[Any]:
-    builder = spdl.PipelineBuilder().add_source(range(10**6)).pipe(Remote().__getitem__, concurrency=THREADS)
-    pipeline = builder.add_sink(64).build(num_threads=THREADS)
+def with_spdl(spdl: Any, workers: int) -> Iterator[Any]:
+    """Its way is threads in one process, so it has as many for all workers."""
+    threads = THREADS * max(workers, 1)
+    builder = spdl.PipelineBuilder().add_source(range(10**6)).pipe(Remote().__getitem__, concurrency=threads)
+    builder = builder.aggregate(BATCH) if workers else builder
+    pipeline = builder.add_sink(64).build(num_threads=threads)
     with pipeline.auto_stop():
         yield from pipeline
 
 
-def bare() -> Iterator[int]:
-    return map(Remote().__getitem__, range(10**6))
+def bare(workers: int) -> Iterator[Any]:
+    reads = map(Remote().__getitem__, range(10**6))
+    return batches(reads, BATCH) if workers else reads

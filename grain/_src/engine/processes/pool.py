@@ -34,6 +34,7 @@ _MAX_KILLS_OF_A_BLOCK = 4
 _MAX_FAILED_STARTS = 3
 _SILENCE_SECONDS = 60.0
 _STUCK_SECONDS = 2e-3
+_STARTING_DEPTH = 2
 _ALONE_SECONDS = 0.1  # so long the first worker may take for its first block before the others start
 
 
@@ -80,8 +81,8 @@ class Pool:
         task.number = next(self._numbers)
         if not self._waiting and task.worker is None:
             self.start()
-            worker = self._least_busy()
-            if len(worker.tasks) <= self.buffer_size:
+            worker = self._free_worker()
+            if worker is not None:
                 self._send(worker, task)
                 return
         self._waiting.append(task)
@@ -111,7 +112,7 @@ class Pool:
     @property
     def idle(self) -> bool:
         """Whether some worker has nothing to do."""
-        return not self._waiting and any(not worker.tasks for worker in self._workers)
+        return not self._waiting and any(worker.ready and not worker.tasks for worker in self._workers)
 
     def start(self) -> None:
         """Starts the processes if they are not running."""
@@ -161,25 +162,33 @@ class Pool:
         held = []
         while self._waiting:
             task = self._waiting.popleft()
-            if task.worker is None:
-                worker = self._least_busy()
-            else:
+            if task.worker is not None:
                 worker = self._workers[task.worker % len(self._workers)]
-            if len(worker.tasks) < depth:
-                self._send(worker, task)
-            elif task.worker is not None:
-                held.append(task)  # only that worker will do
+                if len(worker.tasks) < depth:
+                    self._send(worker, task)
+                else:
+                    held.append(task)  # only that worker will do
+            elif (free := self._free_worker()) is not None:
+                self._send(free, task)
             else:
                 self._waiting.appendleft(task)
                 break
         self._waiting.extendleft(reversed(held))
 
-    def _least_busy(self) -> WorkerProcess:
-        found = self._workers[0]
+    def _free_worker(self) -> WorkerProcess | None:
+        """Returns the worker that has the least to do, if it may take more.
+
+        While some are starting the others take little ahead: else they would compute what comes first, one after the other,
+        when the rest is there to help. Before anyone is ready the first one is given what it is going to begin with.
+        """
+        found, starting = self._workers[0], len(self._workers) < self.num_workers
         for worker in self._workers:
-            if len(worker.tasks) < len(found.tasks):
+            if not worker.ready:
+                starting = True
+            elif len(worker.tasks) < len(found.tasks) or not found.ready:
                 found = worker
-        return found
+        depth = min(_STARTING_DEPTH, 1 + self.buffer_size) if starting else 1 + self.buffer_size
+        return found if len(found.tasks) < depth else None
 
     def _send(self, worker: WorkerProcess, task: Task) -> None:
         if task.stage not in worker.stages:
