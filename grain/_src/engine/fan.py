@@ -16,6 +16,7 @@ from grain._src.trees import Allocate
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+_ROUNDS = 4  # at the end of a block threads have nothing to do
 _PARTS = 2  # for each thread, so that one slow element does not keep all of them waiting
 
 
@@ -36,8 +37,8 @@ class Fan:
 
     @property
     def records(self) -> int:
-        """How many records a block should have for all threads to have some."""
-        return 1 if self._tuner.wanted == 1 else _PARTS * self._tuner.wanted
+        """How many records a block should have for all threads to have some, most of the time."""
+        return 1 if self._tuner.wanted == 1 else _ROUNDS * _PARTS * self._tuner.wanted
 
     def __enter__(self) -> None:
         reading.set_reader(self._read)
@@ -53,7 +54,9 @@ class Fan:
 
     def _read(self, node: MapNode, indices: IndexArray) -> Iterator[Any]:
         threads = self._tuner.wanted
-        return node.stream(indices) if min(threads, len(indices)) <= 1 else self._read_together(node, indices, threads)
+        # A few batches leave threads without work: their elements, which they ask for in turn, do not.
+        few = len(indices) < (_PARTS * threads if node.width > 1 else 2)
+        return node.stream(indices) if threads == 1 or few else self._read_together(node, indices, threads)
 
     def _read_together(self, node: MapNode, indices: IndexArray, threads: int) -> Iterator[Any]:
         self._fanned = True

@@ -18,7 +18,7 @@ class ThreadTuner:
     """Learns from the wall time and the CPU time of each block how many threads to use.
 
     The ratio of the two says how many threads fit into a block's waiting. But threads that only take turns at the
-    interpreter lock wait for each other too: n of them, and the consumer, make it n + 1. So their number is doubled only
+    interpreter lock wait for each other too: n of them, and the consumer, make it n + 1. So their number grows only
     while the ratio is well above what taking turns explains, and halved when taking turns explains it.
 
     Code that computes but releases the lock is worth a thread for each core, which a short trial tells: with two threads
@@ -31,6 +31,7 @@ class ThreadTuner:
         self._cores = min(most, cores or os.cpu_count() or 1)
         self._wall = 0.0
         self._cpu = 0.0
+        self._seen = 0
         self._blocks = 0  # since the number of threads changed
         self._computing = 1  # how many threads code that computes is worth
         self._trial: tuple[int, float, float] | None = None  # blocks, wall and CPU time of a trial
@@ -48,6 +49,7 @@ class ThreadTuner:
         self._wall += _SMOOTHING * (wall - self._wall) if self._wall else wall
         self._cpu += _SMOOTHING * (cpu - self._cpu) if self._cpu else cpu
         self._blocks += 1
+        self._seen += 1
         if self._blocks < self.wanted:
             return
         if self._wall < _LONG_ENOUGH:
@@ -55,7 +57,8 @@ class ThreadTuner:
             return
         ratio = self._wall / max(self._cpu, 1e-6)
         if ratio > 1.5 * (self.wanted + 1):
-            self._want(min(self._most, 2 * self.wanted))
+            clear = int(ratio / 2) if self._seen > 1 else 0  # one block may have been held up by anything
+            self._want(min(self._most, max(2 * self.wanted, clear)))
         elif ratio < 1.25 * self.wanted:
             self._want(max(self._computing, self.wanted // 2))
 

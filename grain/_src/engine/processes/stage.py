@@ -35,7 +35,7 @@ class StageIterator(DatasetIterator[Any]):
         self._number = pool.add_stage(stage)
         self._length = stage.root.parent.length
         self._tasks: deque[Task] = deque()
-        self._blocks = BlockSize(max(1, _BLOCK_RECORDS // stage.unit), stage.unit)
+        self._blocks = BlockSize(max(1, _BLOCK_RECORDS // stage.unit), stage.unit * stage.root.parent.width)
         self._ahead = pool.num_workers * (1 + pool.buffer_size)
         self._task_bytes = 0
         self._drops = Drops(f"`{' → '.join(node.describe() for node in (stage.root.parent, *stage.chain[1:]))}`")
