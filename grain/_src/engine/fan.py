@@ -24,12 +24,12 @@ class Fan:
     """Reads for the thread that is within it; measures what it reads, and uses more threads where that helps.
 
     Args:
-      most: how many threads at the most.
+      most: how many threads at the most; one, or none, is the one that asks.
       workers: how many processes share the machine's cores.
     """
 
     def __init__(self, most: int, workers: int) -> None:
-        self._tuner = ThreadTuner(most, max(1, (os.cpu_count() or 1) // workers))
+        self._tuner = ThreadTuner(max(1, most), max(1, (os.cpu_count() or 1) // workers))
         self._pool: ThreadPoolExecutor | None = None
         self._threads = 1  # of the pool
         self._fanned = False

@@ -19,7 +19,7 @@ class ThreadTuner:
 
     The ratio of the two says how many threads fit into a block's waiting. But threads that only take turns at the
     interpreter lock wait for each other too: n of them, and the consumer, make it n + 1. So their number grows only
-    while the ratio is well above what taking turns explains, and halved when taking turns explains it.
+    while the ratio is well above what taking turns explains, and shrinks when taking turns explains it.
 
     Code that computes but releases the lock is worth a thread for each core, which a short trial tells: with two threads
     at work, blocks of code that holds the lock take twice their CPU time.
