@@ -86,6 +86,12 @@ def test_a_remainder_does_not_keep_the_memory_of_a_whole_batch():
         assert last.base is None or last.base.nbytes == last.nbytes
 
 
+def test_a_batch_that_can_never_become_full_takes_no_memory_for_it():
+    elements = [large(i) for i in range(3)]
+    for batches in both_ways(elements, 10**12):
+        same(batches[0], np.stack(elements))
+
+
 def test_a_dropped_remainder_is_not_stacked():
     elements = [large(0), large(1), large(2), large(3)[:-1]]
     ds = M.source(elements)

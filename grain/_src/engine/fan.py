@@ -1,6 +1,7 @@
 """Threads within a worker process: the elements of one block are read by several where reading waits."""
 
 import os
+from collections import deque
 from collections.abc import Iterator
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 _ROUNDS = 4  # at the end of a block threads have nothing to do
 _PARTS = 2  # for each thread, so that one slow element does not keep all of them waiting
+_CLEARLY_WAITING = 8
+_WORTH_IT_SECONDS = 1e-3  # handing out the parts of a shorter block takes longer than it saves
+_GAIN = 1.2  # so much faster threads have to be than none
+_TRIED_BLOCKS = 4
+_PAUSE_BLOCKS = 100
 
 
 class Fan:
@@ -29,11 +35,16 @@ class Fan:
     """
 
     def __init__(self, most: int, workers: int) -> None:
-        self._tuner = ThreadTuner(max(1, most), max(1, (os.cpu_count() or 1) // workers))
+        self._most = max(1, most)
+        self._cores = max(1, (os.cpu_count() or 1) // workers)
+        self._tuner = ThreadTuner(self._most, self._cores)
         self._pool: ThreadPoolExecutor | None = None
         self._threads = 1  # of the pool
-        self._fanned = False
         self._warm = False  # the first block loads and opens things
+        self._alone = 0.0  # seconds for a record without threads
+        self._together: list[float] = []  # and with them, of the last blocks
+        self._pause = 0  # blocks for which there are none, because they were of no use
+        self._fanned, self._read_records = False, 0  # of this block
 
     @property
     def records(self) -> int:
@@ -42,29 +53,51 @@ class Fan:
 
     def __enter__(self) -> None:
         reading.set_reader(self._read)
-        self._fanned = False
+        self._fanned, self._read_records = False, 0
         self._wall, self._cpu = perf_counter(), thread_time()
 
     def __exit__(self, *exception: object) -> None:
+        wall, cpu = perf_counter() - self._wall, thread_time() - self._cpu
         reading.set_reader(None)
-        if not self._fanned and self._warm:
-            self._tuner.observe(perf_counter() - self._wall, thread_time() - self._cpu, 1)
-        self._tuner.starved()
+        self._judge(wall / max(1, self._read_records))
+        worth_it = wall > _WORTH_IT_SECONDS and not self._pause
+        if not self._fanned and (self._warm or wall > _CLEARLY_WAITING * cpu):
+            self._tuner.observe(wall if worth_it else cpu, cpu, 1)
+        if worth_it:
+            self._tuner.starved()
         self._warm = True
+
+    def _judge(self, seconds: float) -> None:
+        """Does without threads for a while if they do not make a record cheaper."""
+        self._pause = max(0, self._pause - 1)
+        if not self._fanned:
+            seconds = min(seconds, 2 * self._alone) if self._alone else seconds  # one that was held up is not a trend
+            self._alone += (seconds - self._alone) / 4 if self._alone else seconds
+            self._together.clear()
+            return
+        self._together.append(seconds)
+        if len(self._together) == _TRIED_BLOCKS:
+            if min(self._together) * _GAIN > self._alone:
+                self._tuner, self._pause = ThreadTuner(self._most, self._cores), _PAUSE_BLOCKS
+            self._together.clear()
 
     def _read(self, node: MapNode, indices: IndexArray) -> Iterator[Any]:
         threads = self._tuner.wanted
+        if node.width == 1:
+            self._read_records += len(indices)
         # A few batches leave threads without work: their elements, which they ask for in turn, do not.
         few = len(indices) < (_PARTS * threads if node.width > 1 else 2)
-        return node.stream(indices) if threads == 1 or few else self._read_together(node, indices, threads)
+        quick = self._alone * node.width * len(indices) < _WORTH_IT_SECONDS
+        return node.stream(indices) if threads == 1 or few or quick else self._read_together(node, indices, threads)
 
     def _read_together(self, node: MapNode, indices: IndexArray, threads: int) -> Iterator[Any]:
         self._fanned = True
         pool = self._pool_of(threads)
         allocate = memory.allocator()
         parts = np.array_split(indices, min(len(indices), _PARTS * threads))
-        for done in [pool.submit(_read_part, node, part, allocate) for part in parts]:
-            elements, error, wall, cpu = done.result()
+        waiting = deque([pool.submit(_read_part, node, part, allocate) for part in parts])
+        while waiting:
+            elements, error, wall, cpu = waiting.popleft().result()
             self._tuner.observe(wall, cpu, threads)
             yield from elements
             if error is not None:

@@ -31,7 +31,6 @@ class ThreadTuner:
         self._cores = min(most, cores or os.cpu_count() or 1)
         self._wall = 0.0
         self._cpu = 0.0
-        self._seen = 0
         self._blocks = 0  # since the number of threads changed
         self._computing = 1  # how many threads code that computes is worth
         self._trial: tuple[int, float, float] | None = None  # blocks, wall and CPU time of a trial
@@ -49,7 +48,6 @@ class ThreadTuner:
         self._wall += _SMOOTHING * (wall - self._wall) if self._wall else wall
         self._cpu += _SMOOTHING * (cpu - self._cpu) if self._cpu else cpu
         self._blocks += 1
-        self._seen += 1
         if self._blocks < self.wanted:
             return
         if self._wall < _LONG_ENOUGH:
@@ -57,8 +55,7 @@ class ThreadTuner:
             return
         ratio = self._wall / max(self._cpu, 1e-6)
         if ratio > 1.5 * (self.wanted + 1):
-            clear = int(ratio / 2) if self._seen > 1 else 0  # one block may have been held up by anything
-            self._want(min(self._most, max(2 * self.wanted, clear)))
+            self._want(min(self._most, max(2 * self.wanted, int(ratio / 2))))
         elif ratio < 1.25 * self.wanted:
             self._want(max(self._computing, self.wanted // 2))
 

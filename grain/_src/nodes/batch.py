@@ -24,21 +24,37 @@ def combine(batch_fn: BatchFn | None, elements: list[Any]) -> Any:
     return trees.stack(elements, memory.allocator()) if batch_fn is None else batch_fn(elements)
 
 
-def gather(pull: Pull, count: int, batch_fn: BatchFn | None) -> tuple[int, Callable[[], Any]]:
-    """Takes the next `count` elements, fewer at the end; returns how many they are, and what makes their batch."""
-    run = pull(1)
-    allocate = memory.allocator()
-    rows = RowBatch.begin(run[0], count, allocate) if run and count > 1 and batch_fn is None else None
-    while rows is not None:
-        if not rows.add(run[0]):
-            run = rows.elements() + run
-            break
-        run.clear()  # before the next one is made, which takes its memory
-        if rows.count == count or not (run := pull(1)):
-            return rows.count, functools.partial(rows.finish, allocate)
-    if run and len(run) < count:
-        run += pull(count - len(run))
-    return len(run), functools.partial(combine, batch_fn, run)
+class Gathering:
+    """Takes elements and makes batches of them, row by row where they are large."""
+
+    def __init__(self, pull: Pull, batch_fn: BatchFn | None) -> None:
+        self._pull = pull
+        self._batch_fn = batch_fn
+        self._large = batch_fn is None  # until the first elements turn out to be small
+
+    def take(self, count: int) -> tuple[int, Callable[[], Any]]:
+        """Takes the next `count` elements, fewer at the end; returns how many they are, and what makes their batch."""
+        run: list[Any] = []
+        if self._large:
+            rows, run = self._take_rows(count)
+            if rows is not None:
+                return rows.count, functools.partial(rows.finish, memory.allocator())
+        if len(run) < count:
+            run += self._pull(count - len(run))
+        return len(run), functools.partial(combine, self._batch_fn, run)
+
+    def _take_rows(self, count: int) -> tuple[RowBatch | None, list[Any]]:
+        """Takes large elements that are alike; if they are not, returns those that it has taken."""
+        run = self._pull(1)
+        rows = RowBatch.begin(run[0], count, memory.allocator()) if run else None
+        self._large = rows is not None
+        while rows is not None:
+            if not rows.add(run[0]):
+                return None, rows.elements() + run
+            run.clear()  # before the next one is made, which takes its memory
+            if rows.count == count or not (run := self._pull(1)):
+                break
+        return rows, run
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -98,8 +114,9 @@ class Batch(MapNode):
                 at += length
             return
         elements = reading.stream(self.parent, indices)
+        gathering = Gathering(lambda count: list(islice(elements, count)), self.batch_fn)
         for length in lengths:
-            taken, finish = gather(lambda count: list(islice(elements, count)), length, self.batch_fn)
+            taken, finish = gathering.take(length)
             if taken < length:
                 raise EarlyStop
             batch = finish()
@@ -138,10 +155,11 @@ class BatchIterator(DatasetIterator[Any]):
     def __init__(self, node: StreamBatch, parent: DatasetIterator[Any]) -> None:
         super().__init__(parent)
         self._node = node
+        self._gathering = Gathering(parent.pull, node.batch_fn)
 
     def __next__(self) -> Any:
         node = self._node
-        taken, finish = gather(self._parent.pull, node.batch_size, node.batch_fn)
+        taken, finish = self._gathering.take(node.batch_size)
         if not taken or (node.drop_remainder and taken < node.batch_size):
             raise StopIteration
         return finish()

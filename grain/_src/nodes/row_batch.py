@@ -10,6 +10,7 @@ from grain._src.trees import Allocate
 Array = np.ndarray[Any, Any]
 
 LARGE_BYTES = 32 << 10  # of one array; many small ones are quicker stacked at once
+_MOST_BYTES = 1 << 28  # of a batch: a larger one may never become full
 
 
 class RowBatch:
@@ -31,7 +32,7 @@ class RowBatch:
         keys = tuple(first) if type(first) is dict else None
         parts = first if keys is not None else {None: first}
         large = {key: part for key, part in parts.items() if _is_large(part)}
-        if not large:
+        if not large or count * sum(part.nbytes for part in large.values()) > _MOST_BYTES:
             return None
         make = allocate or np.empty
         return cls(keys, {key: make((count, *part.shape), part.dtype) for key, part in large.items()})
