@@ -63,9 +63,10 @@ class Process:
     def _start(self) -> "subprocess.Popen[bytes]":
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, self._contestant.path))}
         environment["GRAIN_BENCH_CACHE"] = str(CACHE)
+        interpreter = python(self._contestant.env)
         with open(self._log(), "ab") as log:
             self._process = subprocess.Popen(
-                [str(python(self._contestant.env)), "-m", "benchmarks.server"],
+                [str(interpreter), "-m", "benchmarks.server"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

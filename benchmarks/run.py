@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from benchmarks.contestants import CONTESTANTS, ENVIRONMENTS, LIBRARY, label, settings
-from benchmarks.environments import NotInstalled, versions
+from benchmarks.environments import NotInstalled, python, versions
 from benchmarks.process import Failed, Process
 from benchmarks.report import quantity
 
@@ -42,6 +42,8 @@ class Bench:
     def run(self, rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
         """The results of the rows by workload, each with the run that made them."""
         rows, results = list(rows), dict[str, Any]()
+        self._install({name for row in rows for name in row["contestants"]})
+        self._begun = time.perf_counter()
         for number, row in enumerate(rows, 1):
             self._say(f"[{number}/{len(rows)} {self._elapsed()}] {row['workload']} · {row['row']} ({row['unit']})")
             entry = results.setdefault(row["workload"], {"about": row["about"], "rows": {}})
@@ -51,6 +53,14 @@ class Bench:
                 "contestants": self._measure(row, self._share(len(rows) - number + 1)),
             }
         return results
+
+    def _install(self, names: set[str]) -> None:
+        """Makes the environments that are missing, before the clock of the budget starts."""
+        for name in sorted(names):
+            try:
+                python(CONTESTANTS[name].env)
+            except NotInstalled as reason:
+                self._not_installed[name] = f"not installed: {reason}"
 
     def _share(self, rows_left: int) -> float:
         """When the next row has to be done; it may use twice its share, since rows differ."""
@@ -99,9 +109,6 @@ class Bench:
             request = {"name": name, "setting": setting, "workload": row["workload"], "row": row["row"]}
             value: float = process.ask(_DEADLINE, do="measure", seconds=self._seconds, **request)
             return value
-        except NotInstalled as reason:
-            self._not_installed[name] = f"not installed: {reason}"
-            raise Failed(self._not_installed[name]) from None
         finally:
             if row["fresh"]:
                 process.stop()
