@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grain._src.indexing import philox
+from grain._src.indexing.philox import SeekablePhilox
 from grain._src.indexing.rng import RngPool
 from grain._src.indexing.seeds import derive_seed
 
@@ -80,3 +82,28 @@ def test_a_pool_pickles_as_its_seed():
 def test_a_negative_seed_is_refused():
     with pytest.raises(ValueError, match="seed must be an integer of at least 0, got -1"):
         RngPool(-1)
+
+
+WORDS = st.integers(0, 2**64 - 1)
+
+
+@given(WORDS, WORDS, WORDS, WORDS, st.integers(0, 5))
+def test_writing_to_the_memory_of_a_generator_is_setting_its_state(key, second, third, last, used):
+    assert philox._layout_is_known()
+    quick, plain = SeekablePhilox((key, second)), np.random.Philox(0)
+    quick.generator.integers(255, dtype=np.uint8, size=used)
+    quick.seek(key, third, last)
+    philox._seek_by_state(plain, second)(key, third, last)
+    assert str(quick.generator.bit_generator.state) == str(plain.state)
+    numbers = np.random.Generator(plain).integers(2**60, size=6)
+    assert quick.generator.integers(2**60, size=6).tolist() == numbers.tolist()
+
+
+def test_another_layout_is_noticed_and_the_state_is_set_instead(monkeypatch):
+    philox._layout_is_known.cache_clear()
+    monkeypatch.setattr(philox, "_POINTERS_BYTES", 24)
+    try:
+        assert not philox._layout_is_known()
+        assert RngPool(5).acquire_rng(9).random() == fresh(5, 9).random()
+    finally:
+        philox._layout_is_known.cache_clear()
