@@ -4,8 +4,6 @@ import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from grain._src import arguments, trees
 from grain._src.api.dataset import Dataset
 from grain._src.api.iter_dataset import IterDataset
@@ -212,13 +210,11 @@ class _Batch:
         """Returns the values, segment ids and positions."""
         values, segments, positions = [], [], []
         for number, feature in enumerate(self._features):
-            like = self._likes[number]
             arrays = [[document.arrays[number] for document in row] for row in self._rows]
-            lengths = [list(map(len, own)) for own in arrays]
-            values.append(np.stack([pack_values(feature, like, *both) for both in zip(arrays, lengths, strict=True)]))
-            marks = [pack_marks(feature.length, own) for own in lengths]
-            segments.append(np.stack([own[0] for own in marks]))
-            positions.append(np.stack([own[1] for own in marks]))
+            values.append(pack_values(feature, self._likes[number], arrays))
+            marks = pack_marks(feature.length, [list(map(len, own)) for own in arrays])
+            segments.append(marks[0])
+            positions.append(marks[1])
         return self._tree(values), self._tree(segments), self._tree(positions)
 
     def _tree(self, leaves: list[Any]) -> Any:

@@ -14,6 +14,10 @@ from grain._src.nodes.packing_features import Document, DocumentReader, Feature
 from grain._src.nodes.packing_rows import Like, RowWriter
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
 
+# So many rows, or tokens, are written at once: quicker than one by one, and who keeps one row keeps few others.
+_ROWS_AT_ONCE = 16
+_TOKENS_AT_ONCE = 1 << 16
+
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class StreamPack(StreamNode):
@@ -73,15 +77,18 @@ class _Group:
         self._rows: list[list[Document]] = [[] for _ in range(node.num_packing_bins)]
         self._starts: list[list[list[int]]] = [[] for _ in range(node.num_packing_bins)]
         self._likes: list[Like] | None = None
+        self._flat = False  # whether tokens are scalars
 
     def add(self, document: Document) -> bool:
         """Puts a document into one of the rows; says no if it fits none."""
         if self._likes is None:
             self._likes = [Like(array) for array in document.arrays]
-        else:
-            for like, feature, array in zip(self._likes, self._node.features, document.arrays, strict=True):
-                if array.shape[1:] != like.shape:
-                    like.check(feature, array)
+            self._flat = not any(like.shape for like in self._likes)
+        for array in document.arrays:
+            if array.ndim > 1 or not self._flat:
+                for like, feature, own in zip(self._likes, self._node.features, document.arrays, strict=True):
+                    like.check(feature, own)
+                break
         row = self.bins.place(document.lengths)
         if row is None:
             return False
@@ -94,14 +101,19 @@ class _Group:
         """The rows with a document in them."""
         return [number for number, documents in enumerate(self._rows) if documents]
 
-    def write(self, row: int) -> dict[str, Any]:
-        """Returns a row as an element."""
+    def write(self, rows: Sequence[int]) -> list[dict[str, Any]]:
+        """Returns rows as elements."""
         assert self._likes is not None
-        documents = self._rows[row]
-        arrays = list(zip(*[document.arrays for document in documents], strict=True))
-        starts = list(zip(*self._starts[row], strict=True)) if self._aligned else None
-        extras = [list(values) for values in zip(*[document.extras for document in documents], strict=True)]
-        return self._writer.write(self._likes, arrays, starts, extras)
+        documents = [self._rows[row] for row in rows]
+        extras = None
+        if self._node.extras:
+            extras = [[list(v) for v in zip(*[document.extras for document in own], strict=True)] for own in documents]
+        return self._writer.write(
+            self._likes,
+            [[document.arrays for document in own] for own in documents],
+            [self._starts[row] for row in rows] if self._aligned else None,
+            extras,
+        )
 
 
 class PackIterator(DatasetIterator[Any]):
@@ -121,18 +133,27 @@ class PackIterator(DatasetIterator[Any]):
         self._filling = _Group(self._node, start)
         self._after = start
         self._carried: Document | None = None  # it did not fit the group before
-        self._rows: list[Any] = []  # what is left of the group that is handed out, in reverse
+        self._left: list[int] = []  # the rows of the group that is handed out that are not written yet, in reverse
+        self._written: list[dict[str, Any]] = []  # and those that are, in reverse
 
     def __next__(self) -> Any:
         if self._closed:
             raise closed_error(self._node.describe())
-        if not self._rows:
-            self._next_group()
-        row = self._rows.pop()
+        if not self._written:
+            if not self._left:
+                self._next_group()
+            self._write_some()
+        row = self._written.pop()
         start, handed = self._place
         self._counter += 1
-        self._place = (start, handed + 1) if self._rows else (self._after, 0)
-        return row if isinstance(row, dict) else self._group.write(row)
+        self._place = (start, handed + 1) if self._written or self._left else (self._after, 0)
+        return row
+
+    def _write_some(self) -> None:
+        count = max(1, min(_ROWS_AT_ONCE, _TOKENS_AT_ONCE // max(feature.length for feature in self._node.features)))
+        rows = self._left[-count:]
+        del self._left[-count:]
+        self._written = self._group.write(rows)
 
     def _next_group(self) -> None:
         group = self._filling
@@ -145,7 +166,7 @@ class PackIterator(DatasetIterator[Any]):
         if skip >= len(order):
             raise StateError(f"the state says {skip} rows of a group are handed out, but it has {len(order)}")
         self._group = group
-        self._rows = order[skip:][::-1]
+        self._left = order[skip:][::-1]
         self._place = (group.start, skip)
         self._filling = _Group(self._node, self._after)
 
@@ -169,7 +190,7 @@ class PackIterator(DatasetIterator[Any]):
                 self._after, self._carried = before, document
                 return
 
-    def _order(self, group: _Group, filled: list[int], counter: int) -> list[Any]:
+    def _order(self, group: _Group, filled: list[int], counter: int) -> list[int]:
         """Returns the rows in the order in which they are handed out."""
         node = self._node
         if not node.shuffle_bins:
@@ -177,9 +198,8 @@ class PackIterator(DatasetIterator[Any]):
         shuffled = np.random.default_rng(node.seed + counter).permutation(len(filled))
         if node.shuffle_bins_group_by_feature is None:
             return [filled[number] for number in shuffled.tolist()]
-        rows = [group.write(number) for number in filled]
-        keys = np.array([_mean_of_distinct(row[node.shuffle_bins_group_by_feature]) for row in rows])
-        return [rows[number] for number in np.lexsort((shuffled, keys)).tolist()]
+        keys = [_mean_of_distinct(row[node.shuffle_bins_group_by_feature]) for row in group.write(filled)]
+        return [filled[number] for number in np.lexsort((shuffled, np.array(keys))).tolist()]
 
     def get_state(self) -> dict[str, Any]:
         start, handed = self._place

@@ -40,10 +40,20 @@ class Bins:
     def place(self, lengths: list[int]) -> int | None:
         """Returns the row that sequences of `lengths` go to, and makes the space theirs; None if they fit nowhere."""
         if self._room is not None:
-            return self._place_plainly(self._room, lengths[0])
-        row = self._choose(lengths)
-        if row is None:
+            (length,) = lengths
+            for row, room in enumerate(self._room):
+                if room >= length:
+                    self._room[row] = room - length
+                    break
+            else:
+                return None
+            if self._count(row):
+                self._room[row] = _CLOSED
+            return row
+        chosen = self._choose(lengths)
+        if chosen is None:
             return None
+        row = chosen
         if self._aligned:
             self.placed_at = [ends[row] for ends in self._ends]
             lengths = [-(-length // to) * to for length, to in zip(lengths, self._alignments, strict=True)]
@@ -55,25 +65,16 @@ class Bins:
                 self._left[row] -= length
             if length and self._unused is not None:
                 self._unused[row] = False
-        if not self.counts[row]:
-            self.empty -= 1
-        self.counts[row] += 1
-        if self.counts[row] == self._most:
+        if self._count(row):
             self._free[:, row] = _CLOSED
         return row
 
-    def _place_plainly(self, rooms: list[int], length: int) -> int | None:
-        for row, room in enumerate(rooms):
-            if room >= length:
-                rooms[row] = room - length
-                seen = self.counts[row]
-                if not seen:
-                    self.empty -= 1
-                self.counts[row] = seen + 1
-                if seen + 1 == self._most:
-                    rooms[row] = _CLOSED
-                return row
-        return None
+    def _count(self, row: int) -> bool:
+        """Takes note of one more sequence in a row; says whether that was the last it takes."""
+        seen = self.counts[row] = self.counts[row] + 1
+        if seen == 1:
+            self.empty -= 1
+        return seen == self._most
 
     def _choose(self, lengths: list[int]) -> int | None:
         fits = self._rows_free[0] >= lengths[0]

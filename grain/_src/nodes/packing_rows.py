@@ -1,22 +1,25 @@
 """Packed rows as arrays: values, segment ids and positions."""
 
 import functools
+import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from grain._src.nodes.packing_features import Array, Feature
 
-# From so many sequences on it is faster to write all of a row at once than one after the other.
-_MANY = 16
+_Documents: TypeAlias = Sequence[Sequence[Array]]  # the documents of a row, each a sequence a feature
 
 
 @functools.lru_cache(maxsize=8)
 def _counting(length: int) -> Array:
-    numbers = np.arange(length, dtype=np.int32)
-    numbers.flags.writeable = False
-    return numbers
+    return np.arange(length, dtype=np.int32)
+
+
+@functools.lru_cache(maxsize=8)
+def _zeros(length: int) -> Array:
+    return np.zeros(length, np.int32)
 
 
 class Like:
@@ -37,47 +40,62 @@ class Like:
 
 
 def pack_values(
-    feature: Feature, like: Like, arrays: Sequence[Array], lengths: Sequence[int], starts: Sequence[int] | None = None
+    feature: Feature, like: Like, rows: Sequence[Sequence[Array]], starts: Sequence[Sequence[int]] | None = None
 ) -> Array:
-    """Returns a row with the sequences at `starts`, or one after the other."""
-    row = np.empty((feature.length, *like.shape), like.dtype)
-    padding = np.zeros((), like.dtype) if feature.padding is None else feature.padding
-    if starts is None:
-        end = sum(lengths)
-        if arrays:
-            try:
-                np.concatenate(arrays, out=row[:end], casting="unsafe")
-            except ValueError:
-                for array in arrays:
-                    like.check(feature, array)
-                raise
-        if end < feature.length:
-            row[end:] = padding
-        return row
-    row[:] = padding
-    for start, own, array in zip(starts, lengths, arrays, strict=True):
-        row[start : start + own] = array
-    return row
+    """Returns an array of rows, each with its sequences at `starts`, or one after the other."""
+    length = feature.length
+    padding = np.zeros((length, *like.shape), like.dtype)
+    if feature.padding is not None:
+        padding[:] = feature.padding
+    parts: list[Array] = []
+    for number, arrays in enumerate(rows):
+        end = 0
+        if starts is None:
+            parts += arrays
+            end = sum(map(len, arrays))
+        else:
+            for start, array in zip(starts[number], arrays, strict=True):
+                parts += (padding[: start - end], array)
+                end = start + len(array)
+        if end < length:
+            parts.append(padding[end:])
+    values = np.empty((len(rows) * length, *like.shape), like.dtype)
+    try:
+        np.concatenate(parts, out=values, casting="unsafe")
+    except ValueError:
+        for array in itertools.chain.from_iterable(rows):
+            like.check(feature, array)
+        raise
+    return values.reshape(len(rows), length, *like.shape)
 
 
-def pack_marks(length: int, lengths: Sequence[int], starts: Sequence[int] | None = None) -> tuple[Array, Array]:
-    """Returns the segment ids (from 1, 0 in the padding) and the positions within each sequence."""
-    counting = _counting(max(length, len(lengths)) + 1)
-    if starts is None and len(lengths) > _MANY:
-        segments, positions = np.empty(length, np.int32), np.empty(length, np.int32)
-        end = sum(lengths)
-        segments[:end] = counting[1 : len(lengths) + 1].repeat(lengths)
-        np.concatenate([counting[:own] for own in lengths], out=positions[:end])
-        segments[end:] = positions[end:] = 0
-        return segments, positions
-    segments, positions = np.zeros(length, np.int32), np.zeros(length, np.int32)
-    end = 0
-    for number, own in enumerate(lengths):
-        start = end if starts is None else starts[number]
-        end = start + own
-        segments[start:end] = number + 1
-        positions[start:end] = counting[:own]
-    return segments, positions
+def pack_marks(
+    length: int, rows: Sequence[Sequence[int]], starts: Sequence[Sequence[int]] | None = None
+) -> tuple[Array, Array]:
+    """Returns the segment ids (from 1, 0 in the padding) and the positions within each sequence, for rows of lengths."""
+    counting, zeros = _counting(length), _zeros(length)
+    ids: list[int] = []
+    spans: list[int] = []
+    positions: list[Array] = []
+    for number, lengths in enumerate(rows):
+        end = 0
+        if starts is None:
+            ids += range(1, len(lengths) + 1)
+            spans += lengths
+            positions += [counting[:own] for own in lengths]
+            end = sum(lengths)
+        else:
+            for segment, (start, own) in enumerate(zip(starts[number], lengths, strict=True), 1):
+                ids += (0, segment)
+                spans += (start - end, own)
+                positions += (zeros[: start - end], counting[:own])
+                end = start + own
+        if end < length:
+            ids.append(0)
+            spans.append(length - end)
+            positions.append(zeros[end:])
+    shape = (len(rows), length)
+    return np.array(ids, np.int32).repeat(spans).reshape(shape), np.concatenate(positions).reshape(shape)
 
 
 class RowWriter:
@@ -91,34 +109,40 @@ class RowWriter:
     def write(
         self,
         likes: Sequence[Like],
-        arrays: Sequence[Sequence[Array]],
-        starts: Sequence[Sequence[int]] | None = None,
-        extras: Sequence[list[Any]] = (),
-    ) -> dict[str, Any]:
-        """Returns a packed row.
+        rows: Sequence[_Documents],
+        starts: Sequence[Sequence[Sequence[int]]] | None = None,
+        extras: Sequence[Sequence[list[Any]]] | None = None,
+    ) -> list[dict[str, Any]]:
+        """Returns packed rows; several at once take less time, and share their memory.
 
         Args:
           likes: dtype and token shape of each feature.
-          arrays: the sequences of each feature.
-          starts: where they begin; one after the other if None.
-          extras: the values of each unpacked meta feature.
+          rows: the documents of each row.
+          starts: where the sequences of each document begin; one after the other if None.
+          extras: for each row the values of each unpacked meta feature.
         """
-        out: dict[str, Any] = dict(zip(self._extras, extras, strict=True))
+        written: list[dict[str, Any]] = [
+            dict(zip(self._extras, extras[number], strict=True)) if extras else {} for number in range(len(rows))
+        ]
         marks: tuple[Array, Array] | None = None
-        made_of: tuple[int, list[int]] | None = None  # what the last marks are of
+        made_of: tuple[int, list[list[int]]] | None = None  # what the last marks are of
         for number, feature in enumerate(self._features):
-            own_starts = None if starts is None else starts[number]
-            lengths = list(map(len, arrays[number]))
-            put(out, feature.path, pack_values(feature, likes[number], arrays[number], lengths, own_starts))
+            arrays = [[document[number] for document in row] for row in rows]
+            own_starts = None if starts is None else [[document[number] for document in row] for row in starts]
+            for out, row in zip(written, pack_values(feature, likes[number], arrays, own_starts), strict=True):
+                put(out, feature.path, row)
             if feature.meta:
                 continue
+            lengths = [list(map(len, own)) for own in arrays]
             if marks is not None and starts is None and made_of == (feature.length, lengths):
                 marks = (marks[0].copy(), marks[1].copy())
             else:
                 marks = pack_marks(feature.length, lengths, own_starts)
                 made_of = (feature.length, lengths)
-            out[self._marks[number][0]], out[self._marks[number][1]] = marks
-        return out
+            segment_ids, positions = self._marks[number]
+            for out, ids, places in zip(written, *marks, strict=True):
+                out[segment_ids], out[positions] = ids, places
+        return written
 
 
 def put(out: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
