@@ -182,6 +182,48 @@ def test_many_iterators_leave_nothing_behind():
     assert readers() == []
 
 
+class Busy:
+    """Holds the interpreter lock for some microseconds, and notes who does."""
+
+    def __init__(self):
+        self.by = {}
+
+    def __call__(self, x):
+        sum(range(300))
+        self.by[x] = threading.get_ident()
+        return x
+
+
+def take_until_alone(it, busy, most=200_000):
+    """Asks for nothing but elements until forty in a row were computed by the thread that asks."""
+    own = 0
+    for number in range(most):
+        assert next(it) == number
+        own = own + 1 if busy.by[number] == threading.get_ident() else 0
+        if own == 40:
+            return number + 1
+    raise AssertionError("threads went on to compute for a consumer that has no other work")
+
+
+@pytest.mark.parametrize("threads", [1, 2, 16])
+def test_threads_rest_while_the_consumer_does_nothing_but_ask(threads):
+    busy = Busy()
+    with iter(M.range(10**7).map(busy).to_iter_dataset(grain.ReadOptions(threads, 100))) as it:
+        taken = take_until_alone(it, busy)
+        assert [next(it) for _ in range(500)] == list(range(taken, taken + 500))
+
+
+def test_a_thread_gets_ahead_again_as_soon_as_the_consumer_has_other_work():
+    busy = Busy()
+    with iter(M.range(10**7).map(busy).to_iter_dataset(grain.ReadOptions(4, 100))) as it:
+        taken = take_until_alone(it, busy)
+        computed, deadline = len(busy.by), time.monotonic() + 30
+        while len(busy.by) < computed + 20 and time.monotonic() < deadline:
+            time.sleep(0.001)  # what a training step looks like from here
+        assert len(busy.by) >= computed + 20
+        assert [next(it) for _ in range(500)] == list(range(taken, taken + 500))
+
+
 def test_a_jump_drops_what_was_read_for_another_place():
     with iter(M.range(10_000).to_iter_dataset(grain.ReadOptions(4, 100))) as it:
         for position in (0, 5000, 17, 17, 9_990, 3):

@@ -3,13 +3,18 @@
 from grain._src.engine.tuning import ThreadTuner
 
 
-def watch(tuner, wall, cpu, blocks=40, starving=True):
-    """Feeds blocks that take `wall` and `cpu` seconds, as functions of the number of threads at work."""
+def watch(tuner, wall, cpu, blocks=40, starving=True, at_once=lambda n: n):
+    """Feeds blocks that take `wall` and `cpu` seconds, of which `at_once` are under way.
+
+    All are functions of the number of threads at work.
+    """
+    ended = tuner._now
     for _ in range(blocks):
         if starving:
             tuner.starved()
         threads = tuner.wanted
-        tuner.observe(wall(threads), cpu(threads), threads)
+        ended += wall(threads) / at_once(threads)
+        tuner.observe(wall(threads), cpu(threads), threads, ended)
     return tuner.wanted
 
 
@@ -33,6 +38,28 @@ def test_python_that_holds_the_lock_is_back_at_one_after_a_trial():
     assert watch(tuner, lambda n: 5e-3 * n, lambda n: 5e-3, blocks=200) == 1
 
 
+def test_python_that_holds_the_lock_for_a_whole_block_is_found_out_too():
+    tuner = ThreadTuner(16, cores=4)
+    assert watch(tuner, lambda n: 1e-3, lambda n: 1e-3, at_once=lambda n: 1) == 1
+    assert watch(tuner, lambda n: 1e-3, lambda n: 1e-3, at_once=lambda n: 1, blocks=200) == 1
+    assert tuner.one_is_enough
+
+
+def test_one_thread_is_not_known_to_be_enough_before_a_second_was_tried():
+    tuner = ThreadTuner(16, cores=4)
+    watch(tuner, lambda n: 1e-3, lambda n: 1e-3, blocks=10, starving=False)
+    assert tuner.wanted == 1
+    assert not tuner.one_is_enough
+
+
+def test_one_thread_is_enough_for_short_blocks_but_not_for_those_that_wait():
+    tuner = ThreadTuner(16, cores=4)
+    watch(tuner, lambda n: 1e-5, lambda n: 1e-5, blocks=10)
+    assert tuner.one_is_enough
+    watch(tuner, lambda n: 2e-3, lambda n: 1e-5)
+    assert not tuner.one_is_enough
+
+
 def test_code_that_releases_the_lock_gets_the_cores():
     assert watch(ThreadTuner(16, cores=4), lambda n: 5e-3, lambda n: 5e-3, blocks=400) == 4
 
@@ -48,7 +75,7 @@ def test_blocks_too_short_to_tell_change_nothing():
 def test_one_slow_read_among_quick_ones_does_not_call_for_many_threads():
     tuner = ThreadTuner(16, cores=2)
     watch(tuner, lambda n: 1e-3, lambda n: 1e-3, starving=False)
-    tuner.observe(0.5, 1e-4, 1)
+    tuner.observe(0.5, 1e-4, 1, ended=10.0)
     assert tuner.wanted <= 2
 
 
@@ -62,11 +89,11 @@ def test_blocks_begun_before_a_trial_do_not_end_it():
     tuner = ThreadTuner(16, cores=2)
     watch(tuner, lambda n: 0.08, lambda n: 0.08, blocks=4, starving=False)
     tuner.starved()
-    for _ in range(3):
-        tuner.observe(0.08, 0.08, threads=1)
+    for number in range(3):
+        tuner.observe(0.08, 0.08, threads=1, ended=1 + 0.08 * number)
     assert tuner.wanted == 2
-    for _ in range(3):
-        tuner.observe(0.09, 0.08, threads=2)
+    for number in range(5):
+        tuner.observe(0.09, 0.08, threads=2, ended=2 + 0.045 * number)
     assert tuner.wanted == 2
 
 
@@ -74,8 +101,8 @@ def test_long_blocks_need_a_few_only_to_tell():
     tuner = ThreadTuner(16, cores=2)
     watch(tuner, lambda n: 0.08, lambda n: 0.08, blocks=4, starving=False)
     tuner.starved()
-    for _ in range(3):
-        tuner.observe(0.16, 0.08, threads=2)
+    for number in range(5):
+        tuner.observe(0.16, 0.08, threads=2, ended=1 + 0.08 * number)
     assert tuner.wanted == 1
 
 

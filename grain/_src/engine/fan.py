@@ -62,7 +62,7 @@ class Fan:
         self._judge(wall / max(1, self._read_records))
         worth_it = wall > _WORTH_IT_SECONDS and not self._pause
         if not self._fanned and (self._warm or wall > _CLEARLY_WAITING * cpu):
-            self._tuner.observe(wall if worth_it else cpu, cpu, 1)
+            self._tuner.observe(wall if worth_it else cpu, cpu, 1, perf_counter())
         if worth_it:
             self._tuner.starved()
         self._warm = True
@@ -97,8 +97,8 @@ class Fan:
         parts = np.array_split(indices, min(len(indices), _PARTS * threads))
         waiting = deque([pool.submit(_read_part, node, part, allocate) for part in parts])
         while waiting:
-            elements, error, wall, cpu = waiting.popleft().result()
-            self._tuner.observe(wall, cpu, threads)
+            elements, error, wall, cpu, ended = waiting.popleft().result()
+            self._tuner.observe(wall, cpu, threads, ended)
             yield from elements
             if error is not None:
                 raise error
@@ -115,16 +115,17 @@ class Fan:
 
 def _read_part(
     node: MapNode, indices: IndexArray, allocate: Allocate | None
-) -> tuple[list[Any], BaseException | None, float, float]:
-    """Returns the elements before an error, the error, and the wall and CPU time."""
+) -> tuple[list[Any], BaseException | None, float, float, float]:
+    """Returns the elements before an error, the error, the wall and CPU time, and when it ended."""
     memory.set_allocator(allocate)
     elements: list[Any] = []
     error: BaseException | None = None
-    wall, cpu = perf_counter(), thread_time()
+    began, cpu = perf_counter(), thread_time()
     try:
         elements.extend(node.stream(indices))
         if len(elements) < len(indices):
             error = EarlyStop()
     except BaseException as raised:
         error = raised
-    return elements, error, perf_counter() - wall, thread_time() - cpu
+    ended = perf_counter()
+    return elements, error, ended - began, thread_time() - cpu, ended

@@ -4,7 +4,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from itertools import islice
-from time import perf_counter, thread_time
+from time import perf_counter, sleep, thread_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,12 @@ from grain._src.nodes.base import EarlyStop, MapNode
 
 BUDGET_BYTES = 256 << 20
 _JOIN_SECONDS = 5.0
+_HUNGRY_BLOCKS = 4  # in a row make a consumer that wants every element as soon as it is there
+_OWN_SHARE = 1 / 8  # of the time of a block, and
+_OWN_SECONDS = 2e-7  # for an element: so little of its own does such a consumer do in between
+_BREATH_SECONDS = 5e-5
+_AWAY_SECONDS = 10e-3  # after which such a consumer has something else to do
+_ALONE_BYTES = 256 << 10
 _FEW = 8  # so few elements are looked up one by one: arithmetic on short arrays costs more
 
 
@@ -65,6 +71,7 @@ class _Claim(NamedTuple):
     generation: int
     start: int
     end: int
+    first: bool  # after a jump
     lane: _Lane | None
 
 
@@ -86,11 +93,16 @@ class _Work:
         self._stopped = False
         self._results: dict[int, tuple[list[Any], BaseException | None]] = {}
         self._generation = 0  # grows when the position jumps, so that late results are dropped
+        self._origin = 0  # where it jumped to
         self._next = 0  # where the next block begins
         self._taken = 0  # up to where the consumer has taken blocks
         self._started = False
         self._blocks = Growth(buffer_size)
         self._element_bytes = 1.0
+        self._element_seconds = 0.0
+        self._alone = False  # whether the consumer computes and the threads rest
+        self._hungry = 0  # blocks in a row that the consumer would have computed as soon by itself
+        self._handed_out = perf_counter(), 0  # when the consumer got how many elements
         self._lane: _Lane | None = None
         self._lanes = Growth(
             1 if node.eager else max(1, BLOCK_RECORDS // node.width), amortized=True, parts=node.breadth
@@ -109,9 +121,10 @@ class _Work:
         self._lanes.restart()
         self._generation += 1
         self._results.clear()
-        self._next = self._taken = position
+        self._origin = self._next = self._taken = position
         self._started = True
-        self._room.notify_all()
+        if not self._alone:
+            self._room.notify_all()
 
     def take(self, position: int) -> Block | None:
         with self._lock:
@@ -120,9 +133,10 @@ class _Work:
             if position >= self._length:
                 return None
             self._grow()
+            self._weigh(position)
             while position not in self._results:
                 self._tuner.starved()
-                if position == self._next and self._active < self._most_threads:
+                if position == self._next and (self._alone or self._active < self._most_threads):
                     claimed = self._claim()
                     break
                 # The deadline only guards against a thread that died without a result.
@@ -132,9 +146,36 @@ class _Work:
             else:
                 elements, error = self._results.pop(position)
                 return self._hand_out(position, elements, error)
+            self._handed_out = 0.0, 0  # it is not away while it computes
         elements, error = self._compute(claimed)
         with self._lock:
             return self._hand_out(position, elements, error)
+
+    def _weigh(self, position: int) -> None:
+        """Has the consumer compute for itself, or not.
+
+        Who does nothing but ask for elements has no time in which a thread could get ahead. If threads compute no sooner
+        together, the two would only pass the interpreter lock to and fro.
+        """
+        since, elements = self._handed_out
+        little = elements * max(_OWN_SECONDS, _OWN_SHARE * self._element_seconds)
+        if not elements or perf_counter() - since > little or not self._tuner.one_is_enough:
+            self._hungry = 0
+        elif position not in self._results:
+            self._hungry += 1
+        if self._alone != (self._hungry >= _HUNGRY_BLOCKS):
+            self._rest(not self._alone)
+
+    def _rest(self, alone: bool) -> None:
+        self._alone = alone
+        if not alone:
+            self._hungry = 0
+            self._room.notify_all()
+
+    def _is_away(self) -> bool:
+        """Whether the consumer has stopped to ask for elements, so that a thread can get ahead after all."""
+        since, elements = self._handed_out
+        return elements > 0 and perf_counter() - since > _AWAY_SECONDS
 
     def _hand_out(self, position: int, elements: list[Any], error: BaseException | None) -> Block:
         end = position + len(elements)
@@ -142,8 +183,9 @@ class _Work:
         if error is not None:
             self._started = False  # what was computed ahead is of no use: the consumer stays where it is
         # Waking a thread for every little room would only pass the interpreter lock to and fro.
-        elif self._active and (self._next - end) * 2 <= self._window():
+        elif self._active and not self._alone and (self._next - end) * 2 <= self._window():
             self._room.notify_all()
+        self._handed_out = perf_counter(), len(elements)
         return Block.of(elements, end, error)
 
     # The threads' side.
@@ -157,19 +199,20 @@ class _Work:
         lane, self._lane = self._lane, None
         if lane is None or lane.position != start or lane.generation != self._generation:
             lane = None
-        return _Claim(self._generation, start, self._next, lane)
+        return _Claim(self._generation, start, self._next, start == self._origin, lane)
 
     def _may_claim(self) -> bool:
         ahead = self._next - self._taken
-        return self._next < self._length and (not ahead or ahead + self._size() <= self._window())
+        return not self._alone and self._next < self._length and (not ahead or ahead + self._size() <= self._window())
 
     def _compute(self, claim: "_Claim") -> tuple[list[Any], BaseException | None]:
         elements: list[Any] = []
         error = None
-        wall, cpu, active = perf_counter(), thread_time(), self._active
+        began, cpu, active = perf_counter(), thread_time(), self._active
         lane, missing = claim.lane, claim.end - claim.start
         try:
-            if lane is None and (missing == 1 or (missing <= _FEW and not self._node.eager)):
+            few = missing == 1 or (missing <= _FEW and not self._node.eager)
+            if lane is None and few and (claim.first or not self._alone):
                 for index in range(claim.start, claim.end):
                     elements.append(self._node.get(index))
                 missing = 0
@@ -183,10 +226,10 @@ class _Work:
                     lane = None
         except BaseException as raised:
             error, lane = EarlyStop() if isinstance(raised, StopIteration) else raised, None
-        wall, cpu = perf_counter() - wall, thread_time() - cpu
+        ended, cpu = perf_counter(), thread_time() - cpu
         with self._lock:
-            self._tuner.observe(wall, cpu, active)
-            self._resize(wall, elements)
+            self._tuner.observe(ended - began, cpu, active, ended)
+            self._resize(ended - began, elements)
             if lane is not None and self._lane is None:
                 lane.position = claim.end
                 self._lane = lane
@@ -204,9 +247,12 @@ class _Work:
             # One element of each block stands for the rest; quickly up, slowly down.
             size = trees.nbytes(elements[-1])
             self._element_bytes = max(size, 0.9 * self._element_bytes + 0.1 * size)
+            self._element_seconds += 0.2 * (seconds / len(elements) - self._element_seconds)
             self._blocks.observe(seconds, len(elements))
 
     def _size(self) -> int:
+        if self._alone:  # nothing is gained by computing ahead of what fits into the cache
+            return max(1, min(self._blocks.size, int(_ALONE_BYTES / self._element_bytes)))
         return min(self._blocks.size, max(1, self._window() // (2 * max(1, self._active))))
 
     def _grow(self) -> None:
@@ -220,7 +266,9 @@ class _Work:
         while True:
             with self._lock:
                 while not self._stopped and self._active <= self._tuner.wanted and not self._may_claim():
-                    self._room.wait()
+                    self._room.wait(_AWAY_SECONDS if self._alone else None)
+                    if self._alone and self._is_away():
+                        self._rest(False)
                 if self._stopped or self._active > self._tuner.wanted:
                     self._active -= 1
                     return
@@ -231,7 +279,11 @@ class _Work:
                     self._results[claimed.start] = elements, error
                     if claimed.start == self._taken:
                         self._ready.notify()
+                computes = self._tuner.computes
             del elements, error
+            if computes:
+                # Whoever waits for the interpreter lock gets it now, not when the switch interval (5 ms) is over.
+                sleep(_BREATH_SECONDS)
 
     def stop(self) -> None:
         with self._lock:

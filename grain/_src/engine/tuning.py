@@ -6,10 +6,11 @@ _LONG_ENOUGH = 2e-4  # seconds; shorter blocks say nothing about waiting
 _SMOOTHING = 0.2
 _TRIAL_BLOCKS = 8
 _TRIAL_SECONDS = 0.03
-_LONG_TRIAL_BLOCKS = 3  # so few say enough when they took as long as this
+_LONG_TRIAL_BLOCKS = 5  # so few say enough when they took as long as this
 _LONG_TRIAL_SECONDS = 0.15
-_RETRY_BLOCKS = 500
-_CONTENDED = 1.5
+_RETRY_SECONDS = 5.0  # after a trial that failed; twice as long after the next
+_MOST_RETRY_SECONDS = 300.0
+_PARALLEL = 0.3  # of another core is what one more thread has to get
 _QUICK_SECONDS = 1e-3
 _MOST_SECONDS = 50e-3
 
@@ -21,8 +22,9 @@ class ThreadTuner:
     interpreter lock wait for each other too: n of them, and the consumer, make it n + 1. So their number grows only
     while the ratio is well above what taking turns explains, and shrinks when taking turns explains it.
 
-    Code that computes but releases the lock is worth a thread for each core, which a short trial tells: with two threads
-    at work, blocks of code that holds the lock take twice their CPU time.
+    Code that computes but releases the lock is worth a thread for each core, which a short trial tells: two threads that
+    compute at once get more CPU time than the time that passes. Those that take turns do not, whether the turns change
+    within a block, which then takes twice its CPU time, or between blocks.
     """
 
     def __init__(self, most: int, cores: int | None = None) -> None:
@@ -33,15 +35,17 @@ class ThreadTuner:
         self._cpu = 0.0
         self._blocks = 0  # since the number of threads changed
         self._computing = 1  # how many threads code that computes is worth
-        self._trial: tuple[int, float, float] | None = None  # blocks, wall and CPU time of a trial
-        self._next_trial = 0
+        self._trial: _Trial | None = None
+        self._now = 0.0
+        self._next_trial = 0.0  # not before this
+        self._pause = 0.0  # since the last trial, if it failed
 
-    def observe(self, wall: float, cpu: float, threads: int) -> None:
-        """Takes note of a block that was computed while `threads` threads were at work."""
-        self._next_trial -= 1
+    def observe(self, wall: float, cpu: float, threads: int, ended: float) -> None:
+        """Takes note of a block that was computed until `ended`, while `threads` threads were at work."""
+        self._now = ended
         if self._trial is not None:
             if threads > self._computing:  # else it was begun before the trial
-                self._continue_trial(wall, cpu)
+                self._continue_trial(self._trial, wall, cpu, ended)
             return
         if self._wall:
             wall = min(wall, 4 * self._wall)  # one straggler is not a trend
@@ -59,29 +63,72 @@ class ThreadTuner:
         elif ratio < 1.25 * self.wanted:
             self._want(max(self._computing, self.wanted // 2))
 
+    @property
+    def one_is_enough(self) -> bool:
+        """Whether elements are computed, not waited for, and by now it is known that more threads are of no use."""
+        tried = self._wall < _LONG_ENOUGH or self._pause or self._cores == 1
+        settled = self.wanted == 1 and self._trial is None and self._blocks > 2
+        return settled and self._wall < 2 * self._cpu and bool(tried)
+
+    @property
+    def computes(self) -> bool:
+        """Whether blocks take some time, and most of it is not waiting."""
+        return self._wall >= _LONG_ENOUGH and self._wall < 2 * self._cpu
+
     def _want(self, threads: int) -> None:
         if threads != self.wanted:
             self.wanted, self._blocks = threads, 0
 
     def starved(self) -> None:
         """Takes note that the consumer had to wait: for code that computes, another thread may be worth a trial."""
-        computes = self._blocks > 2 and self._wall >= _LONG_ENOUGH and self._wall < 2 * self._cpu
-        if self._trial is None and computes and self._next_trial <= 0 and self.wanted == self._computing < self._cores:
-            self._trial = (0, 0.0, 0.0)
+        due = self._blocks > 2 and self._now >= self._next_trial
+        if self._trial is None and self.computes and due and self.wanted == self._computing < self._cores:
+            self._trial = _Trial()
             self._want(self._computing + 1)
 
-    def _continue_trial(self, wall: float, cpu: float) -> None:
-        assert self._trial is not None
-        blocks, walls, cpus = self._trial[0] + 1, self._trial[1] + wall, self._trial[2] + cpu
-        self._trial = (blocks, walls, cpus)
-        enough = blocks >= _TRIAL_BLOCKS and walls >= _TRIAL_SECONDS
-        if enough or (blocks >= _LONG_TRIAL_BLOCKS and walls >= _LONG_TRIAL_SECONDS):
+    def _continue_trial(self, trial: "_Trial", wall: float, cpu: float, ended: float) -> None:
+        trial.add(wall, cpu, ended)
+        if trial.over:
             self._trial = None
-            self._next_trial = _RETRY_BLOCKS
-            if walls < _CONTENDED * cpus:
+            if trial.parallelism > self._computing + _PARALLEL:
                 self._computing += 1
-                self._next_trial = 0
+                self._pause = 0.0
+            else:
+                self._pause = min(max(_RETRY_SECONDS, 2 * self._pause), _MOST_RETRY_SECONDS)
+            self._next_trial = ended + self._pause
             self._want(self._computing)
+
+
+class _Trial:
+    """What blocks took while one more thread was at work."""
+
+    def __init__(self) -> None:
+        self._blocks: list[tuple[float, float, float]] = []  # when they began and ended, and their CPU time
+
+    def add(self, wall: float, cpu: float, ended: float) -> None:
+        self._blocks.append((ended - wall, ended, cpu))
+
+    @property
+    def over(self) -> bool:
+        """Whether it says enough."""
+        count, wall = len(self._blocks), sum(ended - began for began, ended, _ in self._blocks)
+        return (count >= _TRIAL_BLOCKS and wall >= _TRIAL_SECONDS) or (
+            count >= _LONG_TRIAL_BLOCKS and wall >= _LONG_TRIAL_SECONDS
+        )
+
+    @property
+    def parallelism(self) -> float:
+        """The CPU time that blocks got while time passed in which some block was under way."""
+        # From the end of the first on as many blocks end as begin.
+        until = min(ended for _, ended, _ in self._blocks)
+        got = passed = 0.0
+        for began, ended, cpu in sorted(self._blocks):
+            if ended > until:
+                passed += ended - max(began, until)
+                until = ended
+            got += cpu
+        first = min(self._blocks, key=lambda block: block[1])
+        return (got - first[2]) / max(passed, 1e-9)
 
 
 class Growth:
