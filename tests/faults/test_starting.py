@@ -83,6 +83,15 @@ def test_workers_have_the_working_directory_and_environment(script, tmp_path, mo
     assert script.run(code) == (0, "[('here', 'yes', 'cpu', '')]\n", "")
 
 
+@pytest.mark.parametrize("own", ["", "glibc.malloc.perturb=1", "glibc.cpu.x86_non_temporal_threshold=0x900000"])
+def test_what_a_user_sets_for_the_c_library_stays(own, monkeypatch):
+    monkeypatch.setenv("GLIBC_TUNABLES", own)
+    ds = grain.MapDataset.range(1).map(lambda _: os.environ["GLIBC_TUNABLES"]).to_iter_dataset()
+    (seen,) = ds.mp_prefetch(grain.MultiprocessingOptions(1))
+    assert own in seen
+    assert seen.count("x86_non_temporal_threshold") == 1
+
+
 def module_function(x):
     return x + 1
 

@@ -80,7 +80,8 @@ class Pool:
         """Hands a block to whoever is free."""
         task.number = next(self._numbers)
         if not self._waiting and task.worker is None:
-            self.start()
+            if len(self._workers) < self.num_workers:
+                self.start()
             worker = self._free_worker()
             if worker is not None:
                 self._send(worker, task)
@@ -213,7 +214,8 @@ class Pool:
                 worker.writing = not worker.writing
                 self._sockets.modify(worker.socket, select.POLLIN | (select.POLLOUT if worker.writing else 0))
         # While somebody has nothing to do we look now and then whether another one is stuck.
-        seconds = min(timeout, _STUCK_SECONDS) if timeout and self._stuck() else timeout
+        several = timeout > 0 and len(self._workers) > 1
+        seconds = min(timeout, _STUCK_SECONDS) if several and self._stuck() else timeout
         if not self._all_start:
             seconds = min(seconds, _ALONE_SECONDS)
             if time.monotonic() - self._first_ready > _ALONE_SECONDS:
@@ -233,12 +235,12 @@ class Pool:
             self._watch()
         if self._waiting:
             self._dispatch()
-        elif timeout:
+        elif several:
             self._relieve()
 
     def _stuck(self) -> WorkerProcess | None:
         """Returns a worker with a block in its queue that somebody who has nothing to do could compute."""
-        if self._waiting or len(self._workers) == 1:
+        if self._waiting:
             return None
         for worker in self._workers:
             if worker.ready and not worker.tasks:

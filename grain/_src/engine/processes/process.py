@@ -25,6 +25,10 @@ _HIDDEN_ACCELERATORS = {
     "ROCR_VISIBLE_DEVICES": "",
     "TPU_VISIBLE_CHIPS": "",
 }
+# Batches that were made elsewhere are copied past the cache: by the time they are used it holds something else, and
+# reading the old contents of the memory into it first takes as long as the copy.
+_COPY_PAST_CACHE = "glibc.cpu.x86_non_temporal_threshold"
+_COPY_PAST_CACHE_BYTES = 4 << 20
 _EXIT_SECONDS = 0.1
 _DYING_SECONDS = 5.0  # a core dump takes its time
 
@@ -54,7 +58,7 @@ class WorkerProcess:
                     _command(fds),
                     pass_fds=fds,
                     stdin=subprocess.DEVNULL,
-                    env={**os.environ, **_HIDDEN_ACCELERATORS},
+                    env={**os.environ, **_HIDDEN_ACCELERATORS, "GLIBC_TUNABLES": _tunables()},
                 )
         except BaseException:
             self.release()
@@ -107,6 +111,13 @@ def _without_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _tunables() -> str:
+    set_by_user = os.environ.get("GLIBC_TUNABLES", "")
+    if _COPY_PAST_CACHE in set_by_user:
+        return set_by_user
+    return f"{set_by_user}{':' * bool(set_by_user)}{_COPY_PAST_CACHE}={_COPY_PAST_CACHE_BYTES}"
 
 
 def _command(fds: tuple[int, ...]) -> list[str]:

@@ -149,7 +149,7 @@ class StageIterator(DatasetIterator[Any]):
     def _window(self) -> int:
         """How many blocks may be under way."""
         window = self._ahead
-        if len(self._tasks) >= window and self._tasks[0].reply is None and self._pool.idle:
+        if self._tasks and self._tasks[0].reply is None and self._pool.idle:
             finished = sum(task.reply is not None for task in self._tasks)
             if finished > len(self._tasks) - self._pool.num_workers:  # all but those that hold everything up
                 affordable = _STALL_BYTES // max(1, self._task_bytes)
@@ -158,7 +158,7 @@ class StageIterator(DatasetIterator[Any]):
 
     def _fill(self) -> None:
         """Asks for blocks as far ahead as the window allows."""
-        while len(self._tasks) < self._window():
+        while len(self._tasks) < self._ahead or len(self._tasks) < self._window():
             start, state = self._next_position, self._next_state
             if start >= self._length:
                 return
