@@ -1,15 +1,17 @@
 """Runs workloads: contestants take turns, repetition after repetition, so that none has the quieter machine."""
 
+import compileall
 import datetime
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterable
 from typing import Any
 
-from benchmarks.contestants import CONTESTANTS, ENVIRONMENTS, LIBRARY, label, settings
+from benchmarks.contestants import CONTESTANTS, ENVIRONMENTS, LIBRARY, ROOT, label, settings
 from benchmarks.environments import NotInstalled, python, versions
 from benchmarks.process import Failed, Process
 from benchmarks.report import quantity
@@ -28,6 +30,9 @@ class Bench:
         self._begun = time.perf_counter()
 
     def __enter__(self) -> "Bench":
+        # As an installer does for the others: what runs is compiled, whether or not this machine writes bytecode.
+        for directory in (LIBRARY / "grain", ROOT / "benchmarks"):
+            compileall.compile_dir(directory, quiet=1, rx=re.compile(r"\.envs"))
         self._processes["ours"].ask(300, do="prepare")
         return self
 

@@ -8,19 +8,16 @@ import numpy as np
 
 from benchmarks.contestants import numpy_collate
 from benchmarks.data import batches, digits
+from benchmarks.functions import normalise, relabel
 from benchmarks.metrics import RECORDS
 from benchmarks.workload import Row
 
 BATCH = 128
 ROWS = (
+    Row("map of the label, batch", RECORDS, {"work": "label"}, scale=BATCH),
     Row("map, batch", RECORDS, scale=BATCH),
-    Row("map, random_map, batch", RECORDS, {"augmented": True}, scale=BATCH),
+    Row("map, random_map, batch", RECORDS, {"work": "augment"}, scale=BATCH),
 )
-_SCALE = np.float32(1 / 255)
-
-
-def normalise(element: dict[str, Any]) -> dict[str, Any]:
-    return {"image": element["image"] * _SCALE, "label": element["label"]}
 
 
 def flip(element: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
@@ -29,22 +26,24 @@ def flip(element: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     return {"image": element["image"][:, ::-1], "label": element["label"]}
 
 
-def per_element(augmented: bool) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def per_element(work: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """The work on one element, as the user of a library without `random_map` writes it."""
+    if work != "augment":
+        return relabel if work == "label" else normalise
     rng = np.random.default_rng(1)
-    return (lambda element: flip(normalise(element), rng)) if augmented else normalise
+    return lambda element: flip(normalise(element), rng)
 
 
-def with_grain(grain: Any, run: Any, augmented: bool = False) -> Any:
-    ds = grain.MapDataset.source(digits()).shuffle(seed=1).map(normalise)
-    if augmented:
+def with_grain(grain: Any, run: Any, work: str = "images") -> Any:
+    ds = grain.MapDataset.source(digits()).shuffle(seed=1).map(relabel if work == "label" else normalise)
+    if work == "augment":
         ds = ds.random_map(flip, seed=1)
     return run(ds.batch(BATCH))
 
 
 class Digits:
-    def __init__(self, augmented: bool) -> None:
-        self._work = per_element(augmented)
+    def __init__(self, work: str = "images") -> None:
+        self._work = per_element(work)
 
     def __len__(self) -> int:
         return len(digits())
@@ -54,8 +53,8 @@ class Digits:
         return {"image": np.ascontiguousarray(element["image"]), "label": element["label"]}
 
 
-def with_torch(_data: Any, run: Any, augmented: bool = False) -> Any:
-    return run(Digits(augmented), batch_size=BATCH, shuffle=True)
+def with_torch(_data: Any, run: Any, work: str = "images") -> Any:
+    return run(Digits(work), batch_size=BATCH, shuffle=True)
 
 
 def _order() -> list[int]:
@@ -63,9 +62,9 @@ def _order() -> list[int]:
     return permutation
 
 
-def with_torchdata(nodes: Any, augmented: bool = False) -> Any:
-    work, source = per_element(augmented), digits()
-    node = nodes.Mapper(nodes.IterableWrapper(_order()), lambda index: work(source[index]))
+def with_torchdata(nodes: Any, work: str = "images") -> Any:
+    function, source = per_element(work), digits()
+    node = nodes.Mapper(nodes.IterableWrapper(_order()), lambda index: function(source[index]))
     return nodes.Loader(nodes.Mapper(nodes.Batcher(node, BATCH), numpy_collate))
 
 
@@ -75,21 +74,21 @@ def _table(datasets: Any) -> Any:
     return datasets.Dataset.from_dict(columns).with_format("numpy")
 
 
-def with_datasets(datasets: Any, augmented: bool = False) -> Any:
-    work = per_element(augmented)
+def with_datasets(datasets: Any, work: str = "images") -> Any:
+    function = per_element(work)
 
     def transform(columns: dict[str, Any]) -> dict[str, Any]:
         pairs = zip(columns["image"], columns["label"], strict=True)
-        return numpy_collate([work({"image": np.asarray(i, np.uint8), "label": b}) for i, b in pairs])  # type: ignore[no-any-return]
+        return numpy_collate([function({"image": np.asarray(i, np.uint8), "label": b}) for i, b in pairs])  # type: ignore[no-any-return]
 
     return _table(datasets).shuffle(seed=1).with_transform(transform).iter(BATCH)
 
 
-def with_spdl(spdl: Any, augmented: bool = False) -> Iterator[Any]:
-    work = per_element(augmented)
+def with_spdl(spdl: Any, work: str = "images") -> Iterator[Any]:
+    function = per_element(work)
 
     def load(indices: list[int]) -> Any:
-        return numpy_collate([work(digits()[index]) for index in indices])
+        return numpy_collate([function(digits()[index]) for index in indices])
 
     builder = spdl.PipelineBuilder().add_source(batches(_order(), BATCH)).pipe(load, concurrency=2)
     pipeline = builder.add_sink(8).build(num_threads=2)
@@ -97,10 +96,10 @@ def with_spdl(spdl: Any, augmented: bool = False) -> Iterator[Any]:
         yield from pipeline
 
 
-def bare(augmented: bool = False) -> Iterator[Any]:
-    work, source, order = per_element(augmented), digits(), _order()
+def bare(work: str = "images") -> Iterator[Any]:
+    function, source, order = per_element(work), digits(), _order()
     for start in range(0, len(order) - BATCH, BATCH):
-        elements = [work(source[index]) for index in order[start : start + BATCH]]
+        elements = [function(source[index]) for index in order[start : start + BATCH]]
         yield {
             "image": np.array([element["image"] for element in elements]),
             "label": np.array([element["label"] for element in elements]),

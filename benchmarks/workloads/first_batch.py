@@ -3,6 +3,7 @@
 from typing import Any
 
 from benchmarks.data import digits
+from benchmarks.functions import normalise
 from benchmarks.metrics import CLOSE, FIRST_ITEM
 from benchmarks.workload import Row
 from benchmarks.workloads import dicts
@@ -15,9 +16,9 @@ ROWS = (
 
 
 def with_grain(grain: Any, run: Any, workers: int) -> Any:
-    ds = grain.MapDataset.source(digits()[:10_000]).shuffle(seed=1).map(dicts.normalise)
+    ds = grain.MapDataset.source(digits()[:10_000]).shuffle(seed=1).map(normalise)
     return run(ds.batch(dicts.BATCH), workers)
 
 
 def with_torch(_data: Any, run: Any, workers: int) -> Any:
-    return run(dicts.Digits(False), workers, batch_size=dicts.BATCH)
+    return run(dicts.Digits(), workers, batch_size=dicts.BATCH)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.data import digits
+from benchmarks.functions import normalise
 from benchmarks.metrics import RECORDS
 from benchmarks.workload import Row
 from benchmarks.workloads import dicts
@@ -17,7 +18,7 @@ ROWS = tuple(
 def with_grain(grain: Any, run: Any, workers: int) -> Any:
     class Normalise(grain.transforms.Map):  # type: ignore[misc]
         def map(self, element: dict[str, Any]) -> dict[str, Any]:
-            return dicts.normalise(element)
+            return normalise(element)
 
     return grain.DataLoader(
         data_source=digits(),
@@ -30,7 +31,7 @@ def with_grain(grain: Any, run: Any, workers: int) -> Any:
 
 def with_torch(_data: Any, run: Any, workers: int) -> Any:
     digits()
-    return run(dicts.Digits(False), workers, batch_size=dicts.BATCH, shuffle=True)
+    return run(dicts.Digits(), workers, batch_size=dicts.BATCH, shuffle=True)
 
 
 def bare(workers: int) -> Iterator[Any]:

@@ -15,6 +15,13 @@ WIDTH, BATCH, BINS, SHORTEST = 512, 16, 32, 16
 ROWS = (
     Row("words, filter, pack, batch", PACKED_ROWS, {"words": True}, scale=BATCH),
     Row("bytes, filter, pack, batch", PACKED_ROWS, {"words": False}, scale=BATCH),
+    Row(
+        "words, filter, pack, batch, 2 workers",
+        PACKED_ROWS,
+        {"words": True, "workers": 2},
+        scale=BATCH,
+        only=("ours", "reference", "limit"),
+    ),
 )
 Tokens = dict[str, Any]
 
@@ -36,12 +43,12 @@ def is_long(element: Tokens) -> bool:
     return len(element["tokens"]) >= SHORTEST
 
 
-def with_grain(grain: Any, run: Any, words: bool) -> Any:
+def with_grain(grain: Any, run: Any, words: bool, workers: int = 0) -> Any:
     ds = run(grain.MapDataset.source(documents()).shuffle(seed=1).map(_tokenise(words)).filter(is_long))
     ds = grain.experimental.FirstFitPackIterDataset(
         ds, length_struct={"tokens": WIDTH}, num_packing_bins=BINS, shuffle_bins=False
     )
-    return ds.batch(BATCH)
+    return run(ds.batch(BATCH), workers)
 
 
 def _tokenise(words: bool) -> Callable[[str], Tokens]:
@@ -106,8 +113,9 @@ def with_spdl(spdl: Any, words: bool) -> Iterator[Any]:
         yield from map(numpy_collate, batches(packed(iter(pipeline)), BATCH))
 
 
-def bare(words: bool) -> Iterator[Any]:
+def bare(words: bool, workers: int = 0) -> Iterator[Any]:
     """Only the user's own functions, and the rows that their tokens would fill."""
+    del workers
     tokens = 0
     for element in filter(is_long, map(_tokenise(words), _shuffled())):
         tokens += len(element["tokens"])

@@ -130,6 +130,8 @@ def end_all(workers: "list[WorkerProcess]", shared: "dict[int, Shared]") -> None
     """Ends the processes: those that wait for work leave by themselves, the others are killed."""
     for worker in workers:
         worker.channel.close()
+        if not worker.ready:  # it is still starting: nothing of it is worth waiting for
+            worker.process.kill()
     deadline = time.monotonic() + _EXIT_SECONDS
     for worker in workers:
         with contextlib.suppress(subprocess.TimeoutExpired):
