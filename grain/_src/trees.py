@@ -214,13 +214,14 @@ def _joined(values: Sequence[Any], dtype: Any, shape: tuple[int, ...]) -> "np.nd
     count = len(values)
     if dtype.kind not in _JOINABLE or not dtype.isnative or not 0 < values[0].nbytes * count <= _JOINED_BYTES:
         return None
+    try:
+        memory = bytearray().join(values)
+    except (TypeError, ValueError, BufferError):  # one of them has gaps, or is no plain array
+        return None
+    # Whether they are alike is looked at only now: where one has gaps, as after a flip, that is known at once.
     if set(map(type, values)) != {np.ndarray} or [v.dtype for v in values].count(dtype) < count:
         return None
     if [v.shape for v in values].count(shape) < count:
-        return None
-    try:
-        memory = bytearray().join(values)
-    except TypeError:  # one of them has gaps
         return None
     return np.frombuffer(memory, dtype).reshape(count, *shape)
 
