@@ -71,7 +71,7 @@ def _describe_step(node: Node) -> str:
     if isinstance(node, StreamMix) and node.keys is not None:
         return "mix(a mapping)"  # its components and weights may change: those that stay go on where they were
     given = []
-    for field in dataclasses.fields(node):  # type: ignore[arg-type]
+    for field in dataclasses.fields(node):
         value = getattr(node, field.name)
         if not _is_parameter(field, value):
             continue

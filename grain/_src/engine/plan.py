@@ -7,6 +7,7 @@ ordered step, or the like, and pulls from it.
 
 import dataclasses
 
+from grain._src.frozen import Frozen, frozen
 from grain._src.nodes import steps
 from grain._src.nodes.base import Node
 from grain._src.nodes.batch import StreamBatch
@@ -15,8 +16,8 @@ from grain._src.nodes.stream import StreamNode
 from grain._src.nodes.to_iter import ToIter
 
 
-@dataclasses.dataclass(frozen=True)
-class Stage:
+@frozen
+class Stage(Frozen):
     """A stretch of the pipeline that any worker can compute for any range of positions.
 
     Args:
@@ -57,15 +58,15 @@ class Stage:
         return tuple(found)
 
 
-@dataclasses.dataclass(frozen=True)
-class Spread:
+@frozen
+class Spread(Frozen):
     """A run of elementwise steps after an ordered one: elements are sent to workers and come back transformed."""
 
     steps: tuple[steps.Step, ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Remote:
+@frozen
+class Remote(Frozen):
     """A stream that begins with itself, such as a user's own: one worker runs it, from its state on."""
 
     node: StreamNode

@@ -5,13 +5,14 @@ from typing import Any
 
 from grain._src import arguments
 from grain._src.api.iter_dataset import IterDataset
+from grain._src.frozen import frozen
 from grain._src.interop.jax_arrays import place
 from grain._src.nodes.base import Node
 from grain._src.nodes.prefetch import ThreadPrefetch
 from grain._src.nodes.steps import StreamMap
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class DevicePut(StreamMap):
     """The same elements, on devices."""
 

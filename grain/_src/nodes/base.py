@@ -1,7 +1,6 @@
 """What every node is, and what a node with random access answers."""
 
 import abc
-import dataclasses
 import functools
 import os
 from collections.abc import Callable, Iterator
@@ -9,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from grain._src.frozen import Frozen
 from grain._src.indexing.permutation import IndexArray
 
 
@@ -21,7 +21,7 @@ class EarlyStop(RuntimeError):
         )
 
 
-class Node(abc.ABC):
+class Node(Frozen, abc.ABC):
     """One transformation of a pipeline: its parents and its parameters, frozen."""
 
     name: ClassVar[str]
@@ -32,28 +32,13 @@ class Node(abc.ABC):
     def parents(self) -> "tuple[Node, ...]":
         """The nodes whose elements this one transforms."""
 
-    # Once for all nodes, instead of generated for each: `import grain` is quick.
     def __repr__(self) -> str:
         return self.describe()
-
-    def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other) or not isinstance(other, Node):
-            return NotImplemented
-        return self is other or all(
-            a == b for (_, a), (_, b) in zip(self._parameters(), other._parameters(), strict=True)
-        )
-
-    def __hash__(self) -> int:
-        return hash((type(self), *(value for _, value in self._parameters())))
 
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
         """The user's functions that this node calls."""
         return tuple(value for _, value in self._parameters() if callable(value))
-
-    def _parameters(self) -> "Iterator[tuple[dataclasses.Field[Any], Any]]":
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            yield field, getattr(self, field.name)
 
     def state_before(self, state: dict[str, Any]) -> dict[str, Any] | None:
         """Returns the state right before the element after which the state was `state`; None where it cannot be told."""

@@ -1,6 +1,5 @@
 """Batches: consecutive elements combined into one, with random access and in a stream."""
 
-import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from grain._src import trees
+from grain._src.frozen import frozen
 from grain._src.indexing.permutation import IndexArray
 from grain._src.nodes import memory, reading
 from grain._src.nodes.base import EarlyStop, MapNode, Node
@@ -57,7 +57,7 @@ class Gathering:
         return rows, run
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class Batch(MapNode):
     """Batches of a dataset with random access; no batch crosses an epoch."""
 
@@ -131,7 +131,7 @@ class Batch(MapNode):
         return self.batch_fn is None and self.parent.dense
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamBatch(StreamNode):
     """Batches of a stream."""
 

@@ -1,16 +1,16 @@
 """A stream whose elements are kept, so that later epochs need not compute them again."""
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 from grain._src.errors import StateError
+from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamCache(StreamNode):
     """The same elements; once the stream was read to its end it is replayed from memory."""
 

@@ -1,6 +1,5 @@
 """Nodes that take elements from several datasets: mix, select, concatenate."""
 
-import dataclasses
 import sys
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -9,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from grain._src.frozen import frozen
 from grain._src.indexing.mixture import locate, locate_array, mixed_length
 from grain._src.indexing.permutation import IndexArray
 from grain._src.nodes.base import MapNode, RoutingNode
 from grain._src.transforms import DatasetSelectionMap
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class Mix(RoutingNode):
     """Elements of the parents in proportion to integer weights."""
 
@@ -41,7 +41,7 @@ class Mix(RoutingNode):
         return locate_array(indices, self.weights)
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class Select(RoutingNode):
     """Elements of the parents as a selection map says."""
 
@@ -87,7 +87,7 @@ class Select(RoutingNode):
             return map(self.get, indices.tolist())  # the user's map fails for one of them, at its own place
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class Concatenate(RoutingNode):
     """The parents one after the other; epoch n is epoch n of each."""
 

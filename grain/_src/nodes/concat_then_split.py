@@ -1,11 +1,11 @@
 """Concatenates the sequences of a stream and splits them into rows of fixed length."""
 
-import dataclasses
 import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grain._src.errors import StateError
+from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
 from grain._src.nodes.packing_features import Array, Document, DocumentReader, Feature
@@ -29,7 +29,7 @@ class BOSHandling(enum.Enum):
     REPLACE_FIRST_TOKEN_WITH_BOS = enum.auto()
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamConcatThenSplit(StreamNode):
     """Fills one row after the other; a sequence that does not fit is split, and its rest begins the next row.
 

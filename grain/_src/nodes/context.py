@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
+from grain._src.frozen import Frozen, frozen
 from grain._src.options import DatasetOptions
 
 
-@dataclasses.dataclass(frozen=True)
-class RunContext:
+@frozen
+class RunContext(Frozen):
     """Set by the transformations below, read by those above as they start.
 
     Args:

@@ -1,15 +1,15 @@
 """Users' own datasets as nodes, so that they work everywhere in a pipeline."""
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from grain._src.frozen import frozen
 from grain._src.indexing.permutation import IndexArray
 from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.stream import DatasetIterator, StreamNode
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class CustomMap(MapNode):
     """A user's class with `__len__` and `__getitem__`."""
 
@@ -45,7 +45,7 @@ class CustomMap(MapNode):
         return []
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class CustomStream(StreamNode):
     """A user's class with `__iter__`; it starts its parents itself."""
 

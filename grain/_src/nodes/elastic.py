@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from grain._src.errors import StateError
+from grain._src.frozen import frozen
 from grain._src.nodes import context, elementwise, steps
 from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.batch import Batch, BatchFn, StreamBatch, combine
@@ -26,7 +27,7 @@ def _tuning() -> Any:
     return dataclasses.field(metadata={"tuning": True})
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class GlobalBatch(SelfStarting):
     """One host's records of global batches of a dataset with random access; it reads no others.
 
@@ -95,7 +96,7 @@ class GlobalBatchIterator(DatasetIterator[Any]):
             self._parent.set_state({"next_index": batches})
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class ShardedBatch(StreamNode):
     """One host's records of global batches of a stream; every host runs the whole stream."""
 

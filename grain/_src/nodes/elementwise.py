@@ -1,16 +1,16 @@
 """Nodes with random access whose elements each depend on one element: map, random_map, map_with_index, filter."""
 
-import dataclasses
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
+from grain._src.frozen import frozen
 from grain._src.indexing.permutation import IndexArray
 from grain._src.indexing.rng import RngPool
 from grain._src.nodes.base import ElementNode, MapNode
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class Map(ElementNode):
     """A function of each element; holes stay holes."""
 
@@ -32,7 +32,7 @@ class Map(ElementNode):
             yield None if element is None else function(element)
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class MapWithIndex(ElementNode):
     """A function of each element and its index."""
 
@@ -54,7 +54,7 @@ class MapWithIndex(ElementNode):
             yield None if element is None else function(index, element)
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class RandomMap(ElementNode):
     """A function of each element and a random generator of its own."""
 
@@ -75,7 +75,7 @@ class RandomMap(ElementNode):
         return self._rngs.map(self.function, self.parent.stream(indices), indices.tolist())
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class Filter(ElementNode):
     """The elements for which a function says yes; holes for the others."""
 

@@ -1,6 +1,5 @@
 """Flat maps: one element in, several out, with random access and in a stream."""
 
-import dataclasses
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from grain._src.errors import StateError
+from grain._src.frozen import frozen
 from grain._src.indexing.permutation import IndexArray
 from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
@@ -27,7 +27,7 @@ def _fan_out(function: Callable[[Any], Sequence[Any]], element: Any, most: int) 
     return outputs
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class FlatMap(MapNode):
     """Each element has `max_fan_out` places; those without an output are holes."""
 
@@ -75,7 +75,7 @@ class FlatMap(MapNode):
         return [(self.parent, index // self.max_fan_out)]
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamFlatMap(StreamNode):
     """Each element of a stream becomes several, any number of them: a stream needs no places to put them in."""
 

@@ -21,8 +21,8 @@ def inlined(node: Node) -> Node:
         return node  # it starts its parents itself
     changed = {
         field.name: inlined(value) if isinstance(value, Node) else tuple(map(inlined, value))
-        for field in dataclasses.fields(node)  # type: ignore[arg-type]
+        for field in dataclasses.fields(node)
         if isinstance(value := getattr(node, field.name), Node)
         or (isinstance(value, tuple) and value and all(isinstance(part, Node) for part in value))
     }
-    return dataclasses.replace(node, **changed)  # type: ignore[type-var]
+    return dataclasses.replace(node, **changed)

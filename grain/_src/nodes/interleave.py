@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from grain._src.errors import StateError
+from grain._src.frozen import frozen
 from grain._src.nodes import context
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
@@ -17,7 +18,7 @@ Start = Callable[[Node], DatasetIterator[Any]]
 _TUNING = {"tuning": True}  # no part of what a checkpoint is of
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamInterleave(SelfStarting):
     """Takes one element of each of `cycle_length` streams in turn; where one has ended, the next one waiting steps in.
 

@@ -1,15 +1,15 @@
 """The first elements of a stream."""
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
 from grain._src.nodes.stream import DatasetIterator, StreamNode, field
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamLimit(StreamNode):
     """The first `count` elements of a stream."""
 

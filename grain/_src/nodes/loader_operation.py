@@ -1,17 +1,17 @@
 """A user's operation in a loader: any function from an iterator of records to another one, with an exact state."""
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 from grain._src.errors import StateError
+from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.stream import DatasetIterator, StreamNode, field
 from grain._src.records import Record
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamOperation(StreamNode):
     """What an operation makes of the records.
 

@@ -1,12 +1,12 @@
 """Where a loader begins: the records that a sampler names, bare or with their metadata."""
 
-import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from grain._src.frozen import frozen
 from grain._src.indexing.permutation import IndexArray
 from grain._src.indexing.record_rng import record_generator
 from grain._src.nodes.base import ElementNode, IndexNode, MapNode
@@ -14,7 +14,7 @@ from grain._src.nodes.loader_records import LazyMetadata
 from grain._src.records import Record, RecordMetadata
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class SampledSource(IndexNode):
     """The n-th element is the record that the sampler names at its index first + n * step.
 
@@ -92,7 +92,7 @@ class SampledSource(IndexNode):
         return self.parent.stream(keys)
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class SampledRecords(ElementNode):
     """The same records with their metadata, for operations that look at it."""
 

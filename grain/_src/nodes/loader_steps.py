@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from grain._src.frozen import frozen
 from grain._src.indexing.record_rng import RecordRng
 from grain._src.nodes.base import Node
 from grain._src.nodes.loader_records import call_random
@@ -14,7 +15,7 @@ from grain._src.nodes.loader_source import SampledSource
 from grain._src.nodes.steps import Step, StepRun, StreamFilter
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class LoaderMap(Step):
     """A function of each element."""
 
@@ -26,7 +27,7 @@ class LoaderMap(Step):
         return _Attached(lambda elements: map(self.function, elements))
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class LoaderFilter(StreamFilter):
     """The elements for which a function says yes."""
 
@@ -42,7 +43,7 @@ class _Attached(StepRun):
         return self.attached(elements)
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class LoaderMapWithIndex(Step):
     """A function of each record's index and element."""
 
@@ -60,7 +61,7 @@ class LoaderMapWithIndex(Step):
             yield function(index_at(root.record_position - 1), element)
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class LoaderRandomMap(Step):
     """A function of each element and its record's own generator, which goes on from one such step to the next."""
 

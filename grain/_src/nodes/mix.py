@@ -1,12 +1,12 @@
 """Mixtures of streams."""
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from grain._src.errors import StateError
+from grain._src.frozen import frozen
 from grain._src.indexing.mixture import locate_array
 from grain._src.nodes.base import Node
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field, set_states
@@ -14,7 +14,7 @@ from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, f
 _AHEAD = 1024
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamMix(StreamNode):
     """Elements of the parents in proportion to integer weights, until one runs out."""
 

@@ -1,19 +1,19 @@
 """Nodes that change which elements come in which order: shuffle, slice, repeat, seed."""
 
-import dataclasses
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from grain._src.frozen import frozen
 from grain._src.indexing.permutation import IndexArray, permute, permute_array
 from grain._src.nodes.base import IndexNode, MapNode
 
 _SEEDS = 2**32
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class Shuffle(IndexNode):
     """A permutation of the whole dataset, another one each epoch."""
 
@@ -49,7 +49,7 @@ class Shuffle(IndexNode):
         return images
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class Slice(IndexNode):
     """Every step-th element from start to stop."""
 
@@ -76,7 +76,7 @@ class Slice(IndexNode):
         return images
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class Pick(IndexNode):
     """The elements at the indices that a sequence of ints lists."""
 
@@ -126,7 +126,7 @@ class Pick(IndexNode):
             return None
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class Repeat(IndexNode):
     """The dataset several times over; `num_epochs` None repeats without end."""
 
@@ -148,7 +148,7 @@ class Repeat(IndexNode):
         return indices if self.reseed_each_epoch else indices % self.parent.length
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class Seed(IndexNode):
     """The same elements; random transformations after it take their seeds from it."""
 

@@ -1,12 +1,12 @@
 """First-fit and best-fit packing: sequences of a stream share rows of fixed length."""
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from grain._src.errors import StateError
+from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
 from grain._src.nodes.packing_bins import Bins
@@ -19,7 +19,7 @@ _ROWS_AT_ONCE = 16
 _TOKENS_AT_ONCE = 1 << 16
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamPack(StreamNode):
     """Fills groups of rows; an element that fits none of them ends the group and begins the next one.
 
@@ -57,7 +57,7 @@ class StreamPack(StreamNode):
         return PackIterator(self, parents[0])
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamBestFitPack(StreamPack):
     """As above, but an element goes to the fitting row with the least space left, not to the first one."""
 

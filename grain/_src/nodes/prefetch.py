@@ -1,14 +1,14 @@
 """Marks in a pipeline that say who computes what is above: worker processes, or a thread."""
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.options import MultiprocessingOptions
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class ProcessPrefetch(Node):
     """What is above is computed by worker processes."""
 
@@ -30,7 +30,7 @@ class ProcessPrefetch(Node):
         return f"{self.name}(num_workers={self.options.num_workers})"
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class ThreadPrefetch(Node):
     """What is above is computed ahead by one thread."""
 

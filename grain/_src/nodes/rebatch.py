@@ -1,18 +1,18 @@
 """Batches of another size out of batches."""
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from grain._src import trees
+from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamRebatch(StreamNode):
     """Cuts and joins batches along their first axis so that each has `batch_size` rows."""
 

@@ -1,6 +1,5 @@
 """Where a pipeline begins: a sequence of records, or a range of integers."""
 
-import dataclasses
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import chain
@@ -8,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from grain._src.frozen import frozen
 from grain._src.indexing.permutation import IndexArray
 from grain._src.nodes.base import MapNode, Node
 
 _CHUNK_BYTES = 1 << 16
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class Source(MapNode):
     """The records of anything with `__len__` and `__getitem__`."""
 
@@ -104,7 +104,7 @@ class Source(MapNode):
         return self._array is not None
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class Range(MapNode):
     """The integers start, start + step, … before stop."""
 

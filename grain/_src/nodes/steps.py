@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
+from grain._src.frozen import frozen
 from grain._src.indexing.rng import RngPool
 from grain._src.nodes.base import Node
 from grain._src.nodes.blame import annotate_steps
@@ -146,7 +147,7 @@ class ElementwiseIterator(DatasetIterator[Any]):
         self._elements = self._chain()
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamMap(Step):
     """A function of each element; None passes through."""
 
@@ -168,7 +169,7 @@ class _MapRun(StepRun):
             yield None if element is None else function(element)
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamFilter(Step):
     """The elements for which a function says yes."""
 
@@ -209,7 +210,7 @@ def _is_element(element: Any) -> bool:
     return element is not None
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamWithoutHoles(StreamFilter):
     """The elements without the holes that a dataset with random access has left."""
 
@@ -219,7 +220,7 @@ class StreamWithoutHoles(StreamFilter):
         return self.parent.parents[0].describe()
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamMapWithIndex(Step):
     """A function of each element and its running number."""
 
@@ -258,7 +259,7 @@ class _MapWithIndexRun(StepRun):
         self.count = state["counter"]
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamRandomMap(Step):
     """A function of each element and a random generator of its own.
 
@@ -302,7 +303,7 @@ class _RandomMapRun(StepRun):
             self.root.record_position = state["index_for_rng"]
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamSeed(Step):
     """The same elements; random transformations after it take their seeds from it."""
 

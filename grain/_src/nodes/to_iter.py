@@ -4,12 +4,13 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from grain._src.frozen import frozen
 from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.stream import DatasetIterator, StreamNode
 from grain._src.options import DatasetOptions, ReadOptions
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class ToIter(Node):
     """The elements in order of their indices, without the holes; the engine decides who reads them."""
 
@@ -28,7 +29,7 @@ class ToIter(Node):
         return f"{self.name}({', '.join([*shown, *(['allow_nones=True'] if self.allow_nones else [])])})"
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class WithOptions(StreamNode):
     """The same elements; the options hold for everything above."""
 

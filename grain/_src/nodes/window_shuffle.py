@@ -1,12 +1,12 @@
 """Shuffling within consecutive windows, with random access and in a stream."""
 
-import dataclasses
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from grain._src.frozen import frozen
 from grain._src.indexing.permutation import IndexArray, permute_array
 from grain._src.indexing.windows import permute_in_window, permute_in_window_array
 from grain._src.nodes.base import IndexNode, MapNode, Node
@@ -16,7 +16,7 @@ from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, f
 _SEEDS = 2**32
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class WindowShuffle(IndexNode):
     """A permutation within each window of `window_size` indices; epochs do not end a window."""
 
@@ -36,7 +36,7 @@ class WindowShuffle(IndexNode):
         return permute_in_window_array(indices, self.window_size, self.seed)
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamWindowShuffle(StreamNode):
     """Fills a window with elements, permutes it and hands it out, then the next one."""
 

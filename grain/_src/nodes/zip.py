@@ -1,16 +1,16 @@
 """Elements of several datasets side by side, with random access and as a stream."""
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from grain._src.errors import StateError
+from grain._src.frozen import frozen
 from grain._src.indexing.permutation import IndexArray
 from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.stream import DatasetIterator, StreamNode, field, set_states
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class Zip(MapNode):
     """Tuples of the parents' elements at the same index; the parents are equally long."""
 
@@ -54,7 +54,7 @@ class Zip(MapNode):
         return False
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+@frozen
 class StreamZip(StreamNode):
     """Tuples of the parents' next elements, until the first parent ends."""
 
