@@ -4,6 +4,7 @@ import os
 import sys
 import textwrap
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -162,6 +163,34 @@ def test_what_cannot_be_pickled_is_an_error_each_time_and_nowhere_a_hang(place):
         return
     with pytest.raises(UnpicklableError, match="lock"):
         iter_and_next(ds.mp_prefetch(ONE, worker_init_fn=init))
+
+
+class SlowWithLock(HoldsLock):
+    def map(self, element):
+        time.sleep(0.002)  # worth a trip to a worker
+        return element
+
+
+def test_a_step_after_a_merge_that_cannot_be_pickled_is_computed_here():
+    ds = M.range(50).to_iter_dataset(grain.ReadOptions(0, 0)).filter(lambda x: x % 2).batch(2).map(SlowWithLock())
+    expected = [batch.tolist() for batch in ds]
+    with pytest.warns(RuntimeWarning, match=r"SlowWithLock.*handle cannot be pickled.*computed in this process"):
+        assert [batch.tolist() for batch in ds.mp_prefetch(ONE)] == expected
+
+
+class StreamWithLock(grain.IterDataset):
+    def __init__(self):
+        super().__init__()
+        self.handle = threading.Lock()
+
+    def __iter__(self):
+        return iter(M.range(3).to_iter_dataset())
+
+
+def test_a_stream_that_cannot_be_pickled_is_named():
+    with pytest.raises(UnpicklableError, match=r"in `StreamWithLock`.*handle cannot be pickled"):
+        with iter(StreamWithLock().mp_prefetch(ONE)) as it:
+            next(it)
 
 
 def iter_and_next(ds):

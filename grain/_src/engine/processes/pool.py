@@ -1,7 +1,6 @@
 """A pool of worker processes that compute blocks; blocks of a worker that dies are computed again by another.
 
-Nothing runs in the background of the training process: whoever waits for a block reads the sockets. What pickles is
-imported where it is used, which is while the first worker starts.
+Nothing runs in the background of the training process: whoever waits for a block reads the sockets.
 """
 
 import contextlib
@@ -16,17 +15,15 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from grain._src.engine.plan import Stage
 from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, SKIP, STAGE, UNKNOWN_MODULE
+from grain._src.engine.processes.parcels import dump_init, dump_work
 from grain._src.engine.processes.process import WorkerProcess, end_all
 from grain._src.engine.processes.task import Reply, Task
 from grain._src.errors import UnpicklableError, WorkerDied, WorkerError
-from grain._src.nodes.source import Source
 from grain._src.options import MultiprocessingOptions
 from grain._src.transport.channel import ChannelClosed, Frame
-from grain._src.transport.columns import Packed, pack, unpack
 from grain._src.transport.failure import decode_error
-from grain._src.transport.share import Shared, dump_shared
+from grain._src.transport.share import Shared
 
 _ARENA_BYTES = 1 << 30
 _MAX_DEATHS_OF_A_BLOCK = 2
@@ -47,7 +44,7 @@ class Pool:
         self.num_workers = options.num_workers
         self.buffer_size = options.per_worker_buffer_size
         self._timeout = options.worker_timeout
-        self._init = _dump_init(worker_init_fn)
+        self._init = dump_init(worker_init_fn)
         self._workers: list[WorkerProcess] = []
         self._sockets = select.poll()
         self._by_socket: dict[int, WorkerProcess] = {}
@@ -69,6 +66,17 @@ class Pool:
         """Returns the number under which workers know `stage`."""
         number = next(self._numbers)
         self._stages[number] = stage
+        return number
+
+    def add_optional_stage(self, stage: Any) -> int | None:
+        """The same for one that can as well be computed here; None, and a warning, if it cannot be sent."""
+        try:
+            shared = dump_work(stage)
+        except UnpicklableError as error:
+            warnings.warn(f"{error} Until then it is computed in this process.", RuntimeWarning, stacklevel=2)
+            return None
+        number = self.add_stage(stage)
+        self._shared[number] = shared
         return number
 
     def pick_worker(self) -> int:
@@ -139,13 +147,10 @@ class Pool:
 
     def _dump(self, number: int) -> Shared:
         try:
-            self._shared[number] = dump_shared(self._stages[number], {Source: _reduce_source})
-        except Exception as error:
-            self._broken = UnpicklableError(
-                f"The pipeline cannot be sent to worker processes: {_where_unpicklable(self._stages[number])}. Create such "
-                "an object inside the function that uses it, or give its class `__getstate__`/`__reduce__`."
-            )
-            raise self._broken from error
+            self._shared[number] = dump_work(self._stages[number])
+        except UnpicklableError as error:
+            self._broken = error
+            raise
         return self._shared[number]
 
     def _spawn(self, index: int) -> None:
@@ -391,54 +396,3 @@ class Pool:
             else:
                 worker.condemn()
                 warnings.warn(f"{silent}It counts as dead.", RuntimeWarning, stacklevel=2)
-
-
-def _reduce_source(node: Source) -> tuple[Any, ...]:
-    """Elements in memory that are alike travel by columns, which all workers share."""
-    packed = pack(node.source)
-    if packed is None:
-        return node.__reduce_ex__(5)  # type: ignore[return-value]
-    return _restore_source, (packed,)
-
-
-def _restore_source(packed: Packed) -> Source:
-    return Source(unpack(packed))
-
-
-def _dump_init(function: Callable[[int, int], None] | None) -> bytes:
-    if function is None:
-        return b""
-    import cloudpickle
-
-    try:
-        data: bytes = cloudpickle.dumps(function)
-    except Exception as error:
-        from grain._src.transport.unpicklable import explain_unpicklable
-
-        raise UnpicklableError(
-            f"worker_init_fn cannot be sent to worker processes: {explain_unpicklable(function)}"
-        ) from error
-    return data
-
-
-def _where_unpicklable(stage: Stage) -> str:
-    """Names the transformation that holds what cannot be pickled, and the attribute."""
-    import cloudpickle
-
-    from grain._src.transport.unpicklable import explain_unpicklable
-
-    nodes: list[Any] = list(stage.chain)
-    waiting: list[Any] = [stage.root.parent]
-    while waiting:
-        node = waiting.pop()
-        nodes.append(node)
-        waiting += node.parents
-    for node in nodes:
-        for value in (
-            getattr(node, name) for name in node.__dataclass_fields__ if name not in ("parent", "parents", "components")
-        ):
-            try:
-                cloudpickle.dumps(value)
-            except Exception:
-                return f"in `{node.describe()}`, {explain_unpicklable(value)}"
-    return explain_unpicklable(stage)

@@ -99,9 +99,9 @@ class SpreadIterator(DatasetIterator[Any]):
             self._trial_bytes += trees.nbytes(element)
             self._trial_left -= 1
             if not self._trial_left and self._pays():
-                state = self._inline.get_state()
-                self._number = self._pool.add_stage(self._spread)
-                self._begin(state)
+                self._number = self._pool.add_optional_stage(self._spread)
+                if self._number is not None:
+                    self._begin(self._inline.get_state())
         return element
 
     def _pays(self) -> bool:
