@@ -22,6 +22,7 @@ _OWN_SHARE = 1 / 8  # of the time of a block, and
 _OWN_SECONDS = 2e-7  # for an element: so little of its own does such a consumer do in between
 _BREATH_SECONDS = 5e-5
 _AWAY_SECONDS = 10e-3  # after which such a consumer has something else to do
+_MOST_AWAY_SECONDS = 80e-3  # the longer it has not been away, the less often a thread looks
 _ALONE_BYTES = 256 << 10
 _FEW = 8  # so few elements are looked up one by one: arithmetic on short arrays costs more
 
@@ -167,10 +168,10 @@ class _Work:
             self._rest(not self._alone)
 
     def _rest(self, alone: bool) -> None:
+        """Has the threads rest, but look now and then whether they should; or has them go on."""
         self._alone = alone
-        if not alone:
-            self._hungry = 0
-            self._room.notify_all()
+        self._hungry = _HUNGRY_BLOCKS if alone else 0
+        self._room.notify_all()
 
     def _is_away(self) -> bool:
         """Whether the consumer has stopped to ask for elements, so that a thread can get ahead after all."""
@@ -265,8 +266,10 @@ class _Work:
     def _run(self) -> None:
         while True:
             with self._lock:
+                patience = _AWAY_SECONDS
                 while not self._stopped and self._active <= self._tuner.wanted and not self._may_claim():
-                    self._room.wait(_AWAY_SECONDS if self._alone else None)
+                    self._room.wait(patience if self._alone else None)
+                    patience = min(2 * patience, _MOST_AWAY_SECONDS)
                     if self._alone and self._is_away():
                         self._rest(False)
                 if self._stopped or self._active > self._tuner.wanted:
