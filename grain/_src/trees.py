@@ -170,8 +170,11 @@ def stack(elements: Sequence[Any], allocate: Allocate | None = None, path: str =
     shape = open_container(first)
     if shape is None:
         return stack_leaf(elements, allocate, path)
-    rows = [shape.children]
-    rows += [_matching(shape, first, other, i + 1, path) for i, other in enumerate(elements[1:])]
+    rows: Sequence[Any] = elements  # lists and tuples are their own parts
+    items = kind is tuple or kind is list or (isinstance(first, tuple) and hasattr(kind, "_fields"))
+    if not items or set(map(type, elements)) != {kind} or set(map(len, elements)) != {len(first)}:
+        others = [_matching(shape, first, other, i + 1, path) for i, other in enumerate(elements[1:])]
+        rows = [shape.children, *others]
     return shape.build(
         [
             stack(column, allocate, f"{path}[{name!r}]")

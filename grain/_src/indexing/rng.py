@@ -63,11 +63,11 @@ class RngPool:
             self._free.append(philox)
 
     def map(self, function: Callable[..., Any], elements: Iterable[Any], indices: Iterable[int]) -> Iterator[Any]:
-        """Yields function(element, its generator) for each element that is not a hole."""
+        """Yields function(element, its generator) for each element that is not a hole; asks for its index after it."""
         philox = self._take()
         seek, rng, key = philox.seek, philox.generator, self._key[0]
         try:
-            for index, element in zip(indices, elements, strict=False):
+            for element, index in zip(elements, indices, strict=False):
                 if element is not None:
                     seek(key, 0, index)
                     element = function(element, rng)

@@ -287,9 +287,8 @@ class _RandomMapRun(StepRun):
         self.root = root
 
     def attach(self, elements: Iterator[Any]) -> Iterator[Any]:
-        root, call, function = self.root, self.rngs.call, self.function
-        for element in elements:
-            yield None if element is None else call(function, element, root.record_position - 1)
+        root = self.root
+        return self.rngs.map(self.function, elements, iter(lambda: root.record_position - 1, None))
 
     def wrap(self, state: dict[str, Any]) -> dict[str, Any]:
         return {"parent": state, "index_for_rng": self.root.record_position}
