@@ -41,7 +41,13 @@ class RandomMapOperation:
 
     def __call__(self, input_iterator: Iterator[Record[Any]]) -> Iterator[Record[Any]]:
         for record in input_iterator:
-            yield Record(record.metadata, self.random_map_function(record.data, record.metadata.rng))  # type: ignore[arg-type]
+            yield Record(record.metadata, self.random_map(record.data, record.metadata.rng))
+
+    def random_map(self, element: Any, rng: np.random.Generator | None) -> Any:
+        """Returns the function's value for an element; says so if there is no generator."""
+        if rng is None:
+            raise ValueError("RandomMapOperation needs random generators, which the sampler has if it is given a seed")
+        return self.random_map_function(element, rng)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -199,17 +199,23 @@ def stack_leaf(values: Sequence[Any], allocate: Allocate | None, path: str) -> A
                     return out
             elif dtype.hasobject or any([type(v) is not np.ndarray for v in values]):
                 return np.stack(values)
-            return np.array(values)
+            return _array_of(values)
         if isinstance(first, str | bytes):
             nul = "\0" if isinstance(first, str) else b"\0"
             if any([type(v) is type(first) and v.endswith(nul) for v in values]):  # type: ignore[arg-type]
                 return _object_array(values)  # NumPy's own string types would cut trailing NULs off
             return np.array(values)
         if _is_numeric(first):
-            return np.array(values)
+            return _array_of(values)
         return np.stack([np.asarray(v) for v in values])
     except ValueError as error:
         raise ValueError(_ragged_message(values, path)) from error
+
+
+def _array_of(values: Sequence[Any]) -> "np.ndarray[Any, Any]":
+    """Returns the values as one array; a number and a date, which have no dtype in common, are an error."""
+    array = np.array(values)
+    return np.stack([np.asarray(v) for v in values]) if array.dtype.hasobject else array
 
 
 def _joined(values: Sequence[Any], dtype: Any, shape: tuple[int, ...]) -> "np.ndarray[Any, Any] | None":

@@ -43,6 +43,13 @@ class Far(DatasetSelectionMap):
         (lambda: R.repeat(0), ValueError, "num_epochs must be a positive integer or None, got 0"),
         (lambda: R.repeat(-2), ValueError, "num_epochs must be a positive integer or None, got -2"),
         (lambda: R.repeat().repeat(), ValueError, "repeats without end already"),
+        (lambda: grain.MapDataset.concatenate([R, R.repeat()]), ValueError, "cannot be concatenated"),
+        (lambda: grain.MapDataset.concatenate([R.repeat()]), ValueError, "cannot be concatenated"),
+        (
+            lambda: grain.experimental.ZipMapDataset([R, R.filter(bool)]).map(str).batch(2),
+            ValueError,
+            "can not follow",
+        ),
         (lambda: M.range(1, 5, 0), ValueError, "step must not be 0"),
         (lambda: M.range("a"), TypeError, "stop must be an integer, got 'a'"),
         (lambda: M.range(1.0, 3), TypeError, "start must be an integer, got 1.0"),

@@ -85,3 +85,18 @@ def test_files_that_hold_a_bare_state_are_restored(tmp_path, ds, state, expected
     path = tmp_path / "process_0-of-1.json"
     path.write_text(json.dumps(state, indent=4))
     assert next(restore(path, iter(ds))) == expected
+
+
+class Once(grain.experimental.FlatMapTransform):
+    max_fan_out = 1
+
+    def flat_map(self, element):
+        return [element]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_the_state_at_the_end_of_a_flat_map_is_its_end(workers):
+    ds = grain.experimental.FlatMapIterDataset(grain.MapDataset.range(3).to_iter_dataset(), Once())
+    with iter(ds.mp_prefetch(grain.MultiprocessingOptions(workers))) as it:
+        it.set_state({"parent": {"next_index": 3}, "next_index_in_buffer": 1})
+        assert list(it) == []

@@ -275,3 +275,16 @@ def test_classes_registered_with_jax_are_containers_once_jax_is_there():
         timeout=120,
     )
     assert ran.stdout == "fine\n", ran.stderr
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1, np.datetime64("2020-01-01")], [np.zeros(1, [("a", "i4")]), np.zeros(1)], [np.zeros(2), np.zeros(2, "M8[D]")]],
+)
+def test_what_has_no_dtype_in_common_is_an_error(values):
+    with pytest.raises(TypeError, match="promoted"):
+        trees.stack(values)
+
+
+def test_integers_of_any_size_stay_what_they_are():
+    assert trees.stack([2**100, 1]).tolist() == [2**100, 1]

@@ -79,7 +79,7 @@ def _apply(node: Node, operation: Any, sampled: SampledSource) -> Node:
         case transforms.RandomMap() | transforms.TfRandomMap():
             return steps.LoaderRandomMap(node, transforms.random_method_of(operation), sampled)
         case old.RandomMapOperation():
-            return steps.LoaderRandomMap(node, operation.random_map_function, sampled)
+            return steps.LoaderRandomMap(node, operation.random_map, sampled)
         case transforms.MapWithIndex():
             return steps.LoaderMapWithIndex(node, operation.map_with_index, sampled)
         case transforms.Filter():
@@ -105,7 +105,7 @@ def _apply_to_records(node: Node, operation: Any) -> Node:
         case transforms.RandomMap() | transforms.TfRandomMap():
             return steps.LoaderMap(node, records.RandomMapData(transforms.random_method_of(operation)))
         case old.RandomMapOperation():
-            return steps.LoaderMap(node, records.RandomMapData(operation.random_map_function))
+            return steps.LoaderMap(node, records.RandomMapData(operation.random_map))
         case transforms.MapWithIndex():
             return steps.LoaderMap(node, records.MapDataWithIndex(operation.map_with_index))
         case transforms.Filter():

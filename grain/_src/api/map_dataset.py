@@ -111,8 +111,8 @@ class MapDataset(Dataset[T]):
         [0, 1, 5, 6]
         """
         datasets = _datasets("datasets", datasets, least=0)
-        if any(len(dataset) == sys.maxsize for dataset in datasets[:-1]):
-            raise ValueError("a dataset that repeats without end cannot be followed by another: call `repeat` last")
+        if any(len(dataset) == sys.maxsize for dataset in datasets):
+            raise ValueError("a dataset that repeats without end cannot be concatenated: call `repeat` on the result")
         return MapDataset._of(combine.Concatenate(tuple(ds._map_node for ds in datasets)), datasets)
 
     def __len__(self) -> int:
@@ -195,7 +195,7 @@ class MapDataset(Dataset[T]):
         size = arguments.positive("batch_size", batch_size)
         if batch_fn is not None:
             arguments.function("batch_fn", batch_fn)
-        if self._map_node.sparse:
+        if self._map_node.filtered:
             raise ValueError(
                 "`MapDataset.batch` can not follow `MapDataset.filter` or `flat_map`, which leave holes. Convert to an "
                 "`IterDataset` with `to_iter_dataset()` before calling `batch`."

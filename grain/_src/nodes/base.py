@@ -130,6 +130,11 @@ class MapNode(Node):
         """Whether some transformation is there to make holes."""
         return any(parent.sparse for parent in self.parents if isinstance(parent, MapNode))
 
+    @property
+    def filtered(self) -> bool:
+        """Whether there are such transformations above, also where their holes have become parts of elements."""
+        return self.sparse or any(parent.filtered for parent in self.parents if isinstance(parent, MapNode))
+
 
 class IndexNode(MapNode):
     """A node that only says which elements of its one parent come in which order."""

@@ -141,7 +141,10 @@ class FlatMapIterator(DatasetIterator[Any]):
 
     def _consumed(self, number: int) -> Sequence[Any]:
         """Returns the outputs of the parent's next element, of which `number` were handed out."""
-        element = next(self._parent, None)
+        try:
+            element = next(self._parent)
+        except StopIteration:
+            return ()  # the original's state at the end: the last element, and where the parent is after it
         outputs = () if element is None else _outputs_of(self._node.function, element)
         if not 0 <= number <= len(outputs):
             raise StateError(f"the state says {number} outputs of an element are consumed, it has {len(outputs)}")

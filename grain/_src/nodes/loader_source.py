@@ -84,6 +84,8 @@ class SampledSource(IndexNode):
         return np.fromiter(map(self.rewrite, indices.tolist()), np.int64, len(indices))
 
     def stream(self, indices: IndexArray) -> Iterator[Any]:
+        if self.own:
+            return super().stream(indices)
         try:
             keys = self.rewrite_array(indices)
         except Exception:

@@ -43,8 +43,10 @@ class Source(MapNode):
 
     @cached_property
     def _array(self) -> "np.ndarray[Any, Any] | None":
-        plain = type(self.source) is np.ndarray and not self.source.dtype.hasobject
-        return self.source if plain else None
+        if type(self.source) is not np.ndarray or self.source.dtype.hasobject:
+            return None
+        strings = self.source.dtype.kind in "SU" and self.source.ndim == 1  # a batch is as wide as its longest
+        return None if strings else self.source
 
     def _keys(self, indices: IndexArray) -> IndexArray:
         if not self.length:
