@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from grain._src.nodes.stream import DatasetIterator
 
-_JOIN_SECONDS = 5.0
+_JOIN_SECONDS = 0.5  # an element that takes longer is left behind; the thread ends with it
 
 # What it is ("element" or "error"), the element or error, and the parent's state and position after it.
 _Entry: TypeAlias = tuple[str, Any, dict[str, Any], int | None]
@@ -54,7 +54,10 @@ class AheadIterator(DatasetIterator[Any]):
         return self._state
 
     def set_state(self, state: dict[str, Any]) -> None:
+        runner = self._runner
         self._stop()
+        if runner is not None:
+            runner.wait()  # the parent is used by one thread at a time
         try:
             self._parent.set_state(state)
         except Exception:
@@ -115,6 +118,10 @@ class _Runner:
                     raise RuntimeError("the thread that reads ahead has ended without a result")
             self._changed.notify_all()
             return self._buffer.popleft()
+
+    def wait(self) -> None:
+        if self._thread is not threading.current_thread():
+            self._thread.join()
 
     def stop(self) -> None:
         with self._changed:

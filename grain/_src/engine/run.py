@@ -84,7 +84,7 @@ def _run(node: Node) -> DatasetIterator[Any]:
 
 def _spread(node: ProcessPrefetch) -> DatasetIterator[Any]:
     here = context.current()
-    if not node.options.num_workers or here.workers is not None:
+    if not node.options.num_workers or here.workers is not None or processes.in_worker:
         return _start(node.parent)  # within the pipeline of another `mp_prefetch` its workers do everything
     if not _has_lock():
         # Threads that run at once need no processes: those that read, and one that runs the rest ahead.

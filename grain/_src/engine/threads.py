@@ -16,7 +16,7 @@ from grain._src.engine.tuning import Growth, ThreadTuner
 from grain._src.nodes.base import EarlyStop, MapNode
 
 BUDGET_BYTES = 256 << 20
-_JOIN_SECONDS = 5.0
+_JOIN_SECONDS = 0.5  # a read that takes longer is left behind; its thread ends with it
 _HUNGRY_BLOCKS = 4  # in a row make a consumer that wants every element as soon as it is there
 _OWN_SHARE = 1 / 8  # of the time of a block, and
 _OWN_SECONDS = 2e-7  # for an element: so little of its own does such a consumer do in between
@@ -142,7 +142,8 @@ class _Work:
                     break
                 # The deadline only guards against a thread that died without a result.
                 self._ready.wait(timeout=1.0)
-                if position not in self._results and not any(thread.is_alive() for thread in self._threads):
+                lost = position != self._taken  # another thread has taken it: they share the iterator, and should not
+                if position not in self._results and (lost or not any(t.is_alive() for t in self._threads)):
                     self._jump(position)
             else:
                 elements, error = self._results.pop(position)
@@ -295,6 +296,7 @@ class _Work:
             self._results.clear()
             self._room.notify_all()
             threads, self._threads = self._threads, []
+        deadline = perf_counter() + _JOIN_SECONDS
         for thread in threads:
             if thread is not threading.current_thread():
-                thread.join(_JOIN_SECONDS)
+                thread.join(max(0.0, deadline - perf_counter()))

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from grain._src.engine.processes.spread import SpreadIterator
     from grain._src.engine.processes.stage import StageIterator
 
+in_worker = False  # whether this process is a worker, which starts no workers of its own
+
 _HOMES = {
     "Pool": "pool",
     "PooledIterator": "pooled",

@@ -4,7 +4,9 @@ What pickles is imported where it is used, which is while the first worker start
 restore a source that travels by columns.
 """
 
-from collections.abc import Callable
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from grain._src.engine.plan import Remote, Spread, Stage
@@ -18,12 +20,33 @@ from grain._src.transport.share import Shared, dump_shared
 def dump_work(work: Stage | Spread | Remote) -> Shared:
     """Pickles what workers are going to compute; an error names the transformation and the attribute that it cannot."""
     try:
-        return dump_shared(work, {Source: _reduce_source})
+        with _unfinished_modules_by_value():
+            return dump_shared(work, {Source: _reduce_source})
     except Exception as error:
         raise UnpicklableError(
             f"The pipeline cannot be sent to worker processes: {_where_unpicklable(work)}. Create such an object inside "
             "the function that uses it, or give its class `__getstate__`/`__reduce__`."
         ) from error
+
+
+@contextlib.contextmanager
+def _unfinished_modules_by_value() -> Iterator[None]:
+    """Pickles what modules that are being imported hold: a worker that imported them would run the same program again."""
+    import cloudpickle
+
+    known = cloudpickle.list_registry_pickle_by_value()
+    unfinished = [
+        module
+        for name, module in list(sys.modules.items())
+        if getattr(getattr(module, "__spec__", None), "_initializing", False) and name not in known
+    ]
+    for module in unfinished:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        for module in unfinished:
+            cloudpickle.unregister_pickle_by_value(module)
 
 
 def dump_init(function: Callable[[int, int], None] | None) -> bytes:

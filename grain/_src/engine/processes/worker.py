@@ -12,6 +12,7 @@ from collections import deque
 from typing import Any
 
 from grain._src import trees
+from grain._src.engine import processes
 from grain._src.engine.local import Local, make_local
 from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, SKIP, STAGE, UNKNOWN_MODULE
 from grain._src.nodes import context, memory
@@ -31,6 +32,7 @@ def main(channel_fd: int, lifeline_fd: int, stacks_fd: int) -> None:
     # Ctrl-C is for the training process, which then ends its workers; they start with the signal blocked.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    processes.in_worker = True
     faulthandler.register(signal.SIGUSR1, file=stacks_fd, all_threads=True)
     threading.Thread(target=_die_with_parent, args=(lifeline_fd,), daemon=True).start()
     channel = Channel(socket.socket(fileno=channel_fd))
