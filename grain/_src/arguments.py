@@ -1,5 +1,6 @@
 """Checks of arguments: every message names the argument, the value and what is allowed."""
 
+import numbers
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -35,6 +36,21 @@ def seed(name: str, value: Any) -> int:
     if not 0 <= checked <= MAX_SEED:
         raise ValueError(f"{name} must be between 0 and 2**32 - 1, got {value!r}")
     return checked
+
+
+def sequence(name: str, value: Any, of: str) -> list[Any]:
+    """Returns the items of `value`."""
+    try:
+        return list(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a sequence of {of}, got {value!r}") from None
+
+
+def number(name: str, value: Any) -> float:
+    """Returns `value` if it is a number."""
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    return value  # type: ignore[return-value]
 
 
 def function(name: str, value: Any) -> Callable[..., Any]:

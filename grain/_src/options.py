@@ -52,8 +52,8 @@ class MultiprocessingOptions:
       num_workers: how many processes; 0 computes in this one. The output does not depend on it.
       per_worker_buffer_size: how many elements a worker may compute ahead of what was asked for.
       enable_profiling: accepted for compatibility.
-      worker_timeout: how many seconds a worker may take for a block before it counts as dead, is replaced, and its stack
-        is shown; None waits, with a warning that shows the stack every minute.
+      worker_timeout: how many seconds a worker may be busy without an element being done before it counts as dead, is
+        replaced, and its stack is shown; None waits, with a warning that shows the stack every minute.
     """
 
     num_workers: int = 0
@@ -64,7 +64,7 @@ class MultiprocessingOptions:
     def __post_init__(self) -> None:
         arguments.non_negative("num_workers", self.num_workers)
         arguments.positive("per_worker_buffer_size", self.per_worker_buffer_size)
-        if self.worker_timeout is not None and not self.worker_timeout > 0:
+        if self.worker_timeout is not None and not arguments.number("worker_timeout", self.worker_timeout) > 0:
             raise ValueError(
                 f"worker_timeout must be None or a positive number of seconds, got {self.worker_timeout!r}"
             )
@@ -119,7 +119,7 @@ class DatasetOptions:
         object.__setattr__(self, "_user_set_fields", frozenset(given))
         for name in ("filter_warn_threshold_ratio", "filter_raise_threshold_ratio"):
             ratio = getattr(self, name)
-            if ratio is not None and not 0 <= ratio <= 1:
+            if ratio is not None and not 0 <= arguments.number(name, ratio) <= 1:
                 raise ValueError(f"{name} must be None or between 0 and 1, got {ratio!r}")
 
     def merge(self, other: "DatasetOptions | None") -> "DatasetOptions":

@@ -6,6 +6,7 @@ import pathlib
 import random
 import resource
 import signal
+import time
 import warnings
 
 import numpy as np
@@ -155,16 +156,78 @@ def test_elements_that_kill_twice_are_named():
                 for element in it:
                     seen.append(element)
             notes = "\n".join(caught.value.__notes__)
-            assert seen == list(range(len(seen)))
-            assert len(seen) <= 7
-            start, stop = map(int, notes.rpartition("made of positions ")[2].split(" to "))
-            assert start == len(seen)
-            assert start <= 7 <= stop
-            assert f"record {start} of list" in notes
+            assert seen == list(range(7))
+            assert notes.endswith("made of positions 7 to 7")
+            assert "record 7 of list" in notes
             # The iterator stays where it was, and can be told to go on elsewhere.
-            assert it.get_state() == {"next_index": start}
-            it.set_state({"next_index": stop + 1})
-            assert list(it) == list(range(stop + 1, 30))
+            assert it.get_state() == {"next_index": 7}
+            it.set_state({"next_index": 8})
+            assert list(it) == list(range(8, 30))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("kind", ["elements", "batches", "filtered"])
+def test_an_element_that_kills_takes_no_other_with_it(kind, count):
+    """However large blocks have become, all before it is delivered first."""
+
+    def work(x):
+        if x == 5000:
+            os._exit(1)
+        return x
+
+    ds = M.range(9000).map(work)
+    ds = ds.batch(7).to_iter_dataset() if kind == "batches" else ds.to_iter_dataset()
+    if kind == "filtered":
+        ds = ds.filter(lambda x: x % 3)
+    seen = 0
+    with pytest.warns(RuntimeWarning, match="is replaced"):
+        with iter(ds.mp_prefetch(workers(count))) as it:
+            with pytest.raises(WorkerDied):
+                for _ in it:
+                    seen += 1
+    assert seen == {"elements": 5000, "batches": 5000 // 7, "filtered": 3333}[kind]
+
+
+def test_a_worker_that_gets_on_is_not_silent():
+    def work(x):
+        time.sleep(0.001 if x < 200 else 0.15)
+        return x
+
+    ds = M.range(230).map(work).to_iter_dataset(grain.ReadOptions(0, 0))
+    with iter(ds.mp_prefetch(workers(1, worker_timeout=1.0))) as it:
+        assert list(it) == list(range(230))
+
+
+def test_what_is_done_of_a_slow_block_need_not_wait_for_the_rest(tmp_path):
+    gate = tmp_path / "gate"
+
+    def work(x):
+        while x == 300 and not gate.exists():
+            time.sleep(0.01)
+        time.sleep(0.02 if x > 200 else 0)
+        return x
+
+    ds = M.range(400).map(work).to_iter_dataset(grain.ReadOptions(0, 0))
+    with iter(ds.mp_prefetch(workers(1))) as it:
+        assert [next(it) for _ in range(270)] == list(range(270))
+        gate.touch()
+        assert list(it) == list(range(270, 400))
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, GeneratorExit])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_exceptions_that_end_programs_come_from_workers_too(error, count):
+    def work(x):
+        if x == 5:
+            raise error
+        return x
+
+    ds = M.range(40).map(work).to_iter_dataset(grain.ReadOptions(0, 0))
+    with iter(ds.mp_prefetch(workers(count))) as it:
+        assert [next(it) for _ in range(5)] == list(range(5))
+        with pytest.raises(error):
+            next(it)
+        assert it.get_state() == {"next_index": 5}
 
 
 def test_an_element_that_kills_by_signal_is_named_too():

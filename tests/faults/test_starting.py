@@ -7,6 +7,7 @@ import threading
 import time
 
 import numpy as np
+import psutil
 import pytest
 
 import grain
@@ -91,6 +92,21 @@ def test_what_a_user_sets_for_the_c_library_stays(own, monkeypatch):
     (seen,) = ds.mp_prefetch(grain.MultiprocessingOptions(1))
     assert own in seen
     assert seen.count("x86_non_temporal_threshold") == 1
+
+
+def test_a_program_that_is_imported_does_not_start_itself_again(script, tmp_path):
+    (tmp_path / "job.py").write_text(PROGRAM)
+    alone = script.run(PROGRAM)
+    assert alone[0] == 0
+    assert script.run("import job") == alone
+
+
+def test_a_worker_starts_no_workers():
+    def nested(x):
+        return list(M.range(x).to_iter_dataset().mp_prefetch(ONE)), len(psutil.Process().children())
+
+    ds = M.range(3).map(nested).to_iter_dataset()
+    assert list(ds.mp_prefetch(ONE)) == [([], 0), ([0], 0), ([0, 1], 0)]
 
 
 def module_function(x):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
+from grain._src import arguments
 from grain._src.engine.places import places
 from grain._src.nodes.base import Node
 
@@ -20,7 +21,9 @@ class Dataset(Generic[T]):
     _elsewhere: ClassVar[Mapping[str, str]] = {}  # what the other kind of dataset has, and what to do instead
 
     def __init__(self, parents: "Dataset[Any] | Sequence[Dataset[Any]]" = ()) -> None:
-        given = (parents,) if isinstance(parents, Dataset) else tuple(parents)
+        given = (
+            (parents,) if isinstance(parents, Dataset) else tuple(arguments.sequence("parents", parents, "datasets"))
+        )
         for parent in given:
             if not isinstance(parent, Dataset):
                 raise TypeError(f"parents must be datasets, got {type(parent).__name__}")

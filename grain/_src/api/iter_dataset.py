@@ -79,7 +79,7 @@ class IterDataset(Dataset[T]):
             datasets = [datasets[key] for key in keys]
         elif isinstance(weights, Mapping):
             raise ValueError(f"weights must be a sequence when datasets is one, got {weights!r}")
-        given = list(datasets)
+        given = arguments.sequence("datasets", datasets, "IterDatasets")
         if not given:
             raise ValueError("datasets must hold at least one dataset, got none")
         for dataset in given:

@@ -62,7 +62,7 @@ class DataLoader:
     ) -> None:
         self._data_source = data_source
         self._sampler = sampler
-        self._operations = tuple(operations)
+        self._operations = tuple(arguments.sequence("operations", operations, "transformations"))
         for number, operation in enumerate(self._operations):
             check_operation(number, operation)
         self._shard_options = _shard_options(shard_options, sampler)

@@ -101,6 +101,8 @@ class MapDataset(Dataset[T]):
     ) -> MapDataset[S]:
         """Returns a dataset whose element i is the one that `selection_map[i]` = (dataset, index) names."""
         datasets = _datasets("datasets", datasets)
+        if not hasattr(type(selection_map), "__len__") or not hasattr(type(selection_map), "__getitem__"):
+            raise TypeError(f"selection_map must have `__len__` and `__getitem__`, got {selection_map!r}")
         return MapDataset._of(combine.Select(tuple(ds._map_node for ds in datasets), selection_map), datasets)
 
     @staticmethod
@@ -293,7 +295,7 @@ def _source_node(records: Any) -> MapNode:
 
 
 def _datasets(name: str, datasets: Sequence[MapDataset[Any]], least: int = 1) -> list[MapDataset[Any]]:
-    given = list(datasets)
+    given = arguments.sequence(name, datasets, "MapDatasets")
     if len(given) < least:
         raise ValueError(f"{name} must hold at least one dataset, got none")
     for dataset in given:

@@ -44,7 +44,7 @@ class Fan:
         self._alone = 0.0  # seconds for a record without threads
         self._together: list[float] = []  # and with them, of the last blocks
         self._pause = 0  # blocks for which there are none, because they were of no use
-        self._fanned, self._read_records = False, 0  # of this block
+        self.fanned, self._read_records = False, 0  # of this block
 
     @property
     def records(self) -> int:
@@ -53,7 +53,7 @@ class Fan:
 
     def __enter__(self) -> None:
         reading.set_reader(self._read)
-        self._fanned, self._read_records = False, 0
+        self.fanned, self._read_records = False, 0
         self._wall, self._cpu = perf_counter(), thread_time()
 
     def __exit__(self, *exception: object) -> None:
@@ -61,7 +61,7 @@ class Fan:
         reading.set_reader(None)
         self._judge(wall / max(1, self._read_records))
         worth_it = wall > _WORTH_IT_SECONDS and not self._pause
-        if not self._fanned and (self._warm or wall > _CLEARLY_WAITING * cpu):
+        if not self.fanned and (self._warm or wall > _CLEARLY_WAITING * cpu):
             self._tuner.observe(wall if worth_it else cpu, cpu, 1, perf_counter())
         if worth_it:
             self._tuner.starved()
@@ -70,7 +70,7 @@ class Fan:
     def _judge(self, seconds: float) -> None:
         """Does without threads for a while if they do not make a record cheaper."""
         self._pause = max(0, self._pause - 1)
-        if not self._fanned:
+        if not self.fanned:
             seconds = min(seconds, 2 * self._alone) if self._alone else seconds  # one that was held up is not a trend
             self._alone += (seconds - self._alone) / 4 if self._alone else seconds
             self._together.clear()
@@ -91,17 +91,21 @@ class Fan:
         return node.stream(indices) if threads == 1 or few or quick else self._read_together(node, indices, threads)
 
     def _read_together(self, node: MapNode, indices: IndexArray, threads: int) -> Iterator[Any]:
-        self._fanned = True
+        self.fanned = True
         pool = self._pool_of(threads)
         allocate = memory.allocator()
         parts = np.array_split(indices, min(len(indices), _PARTS * threads))
         waiting = deque([pool.submit(_read_part, node, part, allocate) for part in parts])
-        while waiting:
-            elements, error, wall, cpu, ended = waiting.popleft().result()
-            self._tuner.observe(wall, cpu, threads, ended)
-            yield from elements
-            if error is not None:
-                raise error
+        try:
+            while waiting:
+                elements, error, wall, cpu, ended = waiting.popleft().result()
+                self._tuner.observe(wall, cpu, threads, ended)
+                yield from elements
+                if error is not None:
+                    raise error
+        finally:
+            for future in waiting:  # nobody asks for the rest
+                future.cancel()
 
     def _pool_of(self, threads: int) -> "ThreadPoolExecutor":
         if self._pool is None or self._threads != threads:

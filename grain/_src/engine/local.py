@@ -1,7 +1,8 @@
 """Runs a stage inline over one block: what a worker does with a request."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
+from time import perf_counter
 from typing import Any, Protocol
 
 from grain._src.engine.fan import Fan
@@ -12,6 +13,10 @@ from grain._src.nodes.steps import ElementwiseIterator, StreamFilter
 from grain._src.nodes.stream import DatasetIterator, StreamNode
 from grain._src.transport.codec import decode
 
+_LATE_SECONDS = 0.5  # after which a block goes back in parts
+_QUICK_SECONDS = 1e-3  # outputs that are had sooner are taken more at a time
+_MOST_AT_ONCE = 64
+
 
 class Outcome:
     """What a block gave.
@@ -21,7 +26,7 @@ class Outcome:
       marks: where the stage was after each output: positions, or whole states for a grouped stage; None if each took
         one unit.
       error: what was raised after the outputs.
-      state: where the stage is after the error.
+      state: where the stage is after the error, or where it stopped before the block was done.
       holes: whether there were holes although the stage relies on none.
       records: how many records a block should have for those who read it.
     """
@@ -44,11 +49,11 @@ class Local(Protocol):
         """Returns what the block of `request` gives."""
 
 
-def make_local(stage: Stage | Spread | Remote, workers: int = 1) -> Local:
-    """Returns the stage at work, in one of `workers` processes."""
+def make_local(stage: Stage | Spread | Remote, workers: int = 1, tick: Callable[[], None] = lambda: None) -> Local:
+    """Returns the stage at work, in one of `workers` processes; `tick` is called when it gets on."""
     match stage:
         case Stage():
-            return LocalStage(stage, workers)
+            return LocalStage(stage, workers, tick)
         case Spread():
             return LocalSpread(stage)
         case Remote():
@@ -58,8 +63,9 @@ def make_local(stage: Stage | Spread | Remote, workers: int = 1) -> Local:
 class LocalStage:
     """A stage that is kept ready and sent from block to block."""
 
-    def __init__(self, stage: Stage, workers: int) -> None:
+    def __init__(self, stage: Stage, workers: int, tick: Callable[[], None]) -> None:
         self._stage = stage
+        self._tick = tick
         self._fan = Fan(int(stage.root.read_options.num_threads), workers)
         self._reader = InlineReader(stage.root.parent, BLOCK_RECORDS)
         self._root = ReaderIterator(stage.root.parent, self._reader, stage.root.allow_nones)
@@ -70,8 +76,11 @@ class LocalStage:
         self._iterator = iterator
         self._marked = stage.grouped or any(isinstance(node, StreamFilter) for node in stage.chain)
 
-    def run(self, _: object, state: dict[str, Any], stop: int) -> Outcome:
-        """Returns the outputs from `state` on whose records come before position `stop`."""
+    def run(self, _: object, state: dict[str, Any], stop: int, most: int | None = None) -> Outcome:
+        """Returns the outputs from `state` on whose records come before position `stop`.
+
+        It stops before the end after `most` outputs, or when it has taken long: what is done need not wait for the rest.
+        """
         outcome = Outcome()
         self._reader.stop = stop
         try:
@@ -81,14 +90,13 @@ class LocalStage:
             return outcome
         start = self._root.position
         holes = self._root.holes = []
+        marks: list[Any] | None = [] if self._marked else None
+        outcome.marks = marks
         try:
             with self._fan:
-                if self._marked:
-                    outcome.marks = []
-                    self._run_marking(outcome.elements, outcome.marks)
-                else:
-                    outcome.elements.extend(self._iterator)
-        except Exception as error:
+                if not self._pull(outcome.elements, marks, most):
+                    outcome.state = self._iterator.get_state()
+        except BaseException as error:
             outcome.error = error
             outcome.state = self._iterator.get_state()
         outcome.records = self._fan.records
@@ -98,9 +106,32 @@ class LocalStage:
             outcome.marks = [position + 1 for position in kept[: len(outcome.elements)]]
         return outcome
 
-    def _run_marking(self, elements: list[Any], marks: list[Any]) -> None:
+    def _pull(self, elements: list[Any], marks: list[Any] | None, most: int | None) -> bool:
+        """Takes the outputs, some at a time; says whether these are all."""
+        began = at = perf_counter()
+        count = 1
+        while True:
+            wanted = count if most is None else min(count, most - len(elements))
+            missing = len(elements) + wanted
+            if marks is None:
+                elements.extend(islice(self._iterator, wanted))
+            else:
+                self._pull_marking(elements, marks, wanted)
+            if len(elements) < missing:
+                return True
+            now = perf_counter()
+            if len(elements) == most or (now - began > _LATE_SECONDS and not self._fan.fanned):
+                return False
+            if now - at < _QUICK_SECONDS:
+                count = min(2 * count, _MOST_AT_ONCE)
+            else:
+                count = 1
+                self._tick()
+            at = now
+
+    def _pull_marking(self, elements: list[Any], marks: list[Any], count: int) -> None:
         root, iterator, grouped = self._root, self._iterator, self._stage.grouped
-        for element in iterator:
+        for element in islice(iterator, count):
             elements.append(element)
             marks.append(iterator.get_state() if grouped else root.position)
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grain._src import arguments
 from grain._src.indexing.permutation import IndexArray
 
 _LONGEST_PERIOD = 1 << 16
@@ -22,11 +23,11 @@ def integer_weights(weights: Sequence[float] | None, count: int) -> tuple[int, .
     """Returns the weights as integers, in hundredths of the smallest; all 1 without weights."""
     if weights is None:
         return (1,) * count
-    weights = list(weights)
+    weights = arguments.sequence("weights", weights, "numbers")
     if len(weights) != count:
         raise ValueError(f"weights must have one entry per dataset: got {len(weights)} weights for {count} datasets")
     for weight in weights:
-        if not weight > 0 or math.isinf(weight):
+        if not arguments.number("each of weights", weight) > 0 or math.isinf(weight):
             raise ValueError(f"weights must be positive and finite, got {list(weights)!r}")
     smallest = min(weights)
     return tuple(int(weight * 100 / smallest) for weight in weights)

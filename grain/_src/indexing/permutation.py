@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grain._src import arguments
+
 IndexArray = npt.NDArray[np.int64]
 
 _MIN_BITS = 16
@@ -170,6 +172,8 @@ def index_shuffle(index: int, max_index: int, seed: int, rounds: int) -> int:
     >>> sorted(index_shuffle(i, max_index=4, seed=1, rounds=4) for i in range(5))
     [0, 1, 2, 3, 4]
     """
+    index, max_index = arguments.integer("index", index), arguments.integer("max_index", max_index)
+    seed, rounds = arguments.integer("seed", seed), arguments.integer("rounds", rounds)
     if not 0 <= index <= max_index:
         raise ValueError(f"index must be between 0 and max_index ({max_index}), got {index}")
     if not 0 <= seed <= _MASK32:

@@ -7,6 +7,7 @@ restore a source that travels by columns.
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 from grain._src.engine.plan import Remote, Spread, Stage
@@ -20,8 +21,8 @@ from grain._src.transport.share import Shared, dump_shared
 def dump_work(work: Stage | Spread | Remote) -> Shared:
     """Pickles what workers are going to compute; an error names the transformation and the attribute that it cannot."""
     try:
-        with _unfinished_modules_by_value():
-            return dump_shared(work, {Source: _reduce_source})
+        with _unfinished_modules_by_value() as names:
+            return dump_shared(_Unfinished(names, work) if names else work, {Source: _reduce_source})
     except Exception as error:
         raise UnpicklableError(
             f"The pipeline cannot be sent to worker processes: {_where_unpicklable(work)}. Create such an object inside "
@@ -30,7 +31,7 @@ def dump_work(work: Stage | Spread | Remote) -> Shared:
 
 
 @contextlib.contextmanager
-def _unfinished_modules_by_value() -> Iterator[None]:
+def _unfinished_modules_by_value() -> Iterator[list[str]]:
     """Pickles what modules that are being imported hold: a worker that imported them would run the same program again."""
     import cloudpickle
 
@@ -43,10 +44,27 @@ def _unfinished_modules_by_value() -> Iterator[None]:
     for module in unfinished:
         cloudpickle.register_pickle_by_value(module)
     try:
-        yield
+        yield [module.__name__ for module in unfinished]
     finally:
         for module in unfinished:
             cloudpickle.unregister_pickle_by_value(module)
+
+
+class _Unfinished:
+    """What is sent, with the names of modules that a worker must not import, not even to send something back."""
+
+    def __init__(self, names: list[str], work: Any) -> None:
+        self._names = names
+        self._work = work
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _without_modules, (self._names, self._work)
+
+
+def _without_modules(names: list[str], work: Any) -> Any:
+    for name in names:
+        sys.modules.setdefault(name, ModuleType(name))
+    return work
 
 
 def dump_init(function: Callable[[int, int], None] | None) -> bytes:

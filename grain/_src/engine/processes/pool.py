@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from grain._src.engine.plan import Stage
 from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, SKIP, STAGE, UNKNOWN_MODULE
 from grain._src.engine.processes.parcels import dump_init, dump_work
 from grain._src.engine.processes.process import WorkerProcess, end_all
@@ -84,17 +85,17 @@ class Pool:
         self._picked = (self._picked + 1) % self.num_workers
         return self._picked
 
-    def submit(self, task: Task) -> None:
-        """Hands a block to whoever is free."""
+    def submit(self, task: Task, first: bool = False) -> None:
+        """Hands a block to whoever is free; `first`, before those that wait already."""
         task.number = next(self._numbers)
-        if not self._waiting and task.worker is None:
+        if (first or not self._waiting) and task.worker is None:
             if len(self._workers) < self.num_workers:
                 self.start()
             worker = self._free_worker()
             if worker is not None:
                 self._send(worker, task)
                 return
-        self._waiting.append(task)
+        (self._waiting.appendleft if first else self._waiting.append)(task)
         self._dispatch()
 
     def cancel(self, task: Task) -> None:
@@ -346,7 +347,7 @@ class Pool:
         worker.release()
         self._workers.remove(worker)
         how = (
-            f"killed by signal {-status} ({signal.Signals(-status).name})"
+            f"was killed by signal {-status} ({signal.Signals(-status).name})"
             if status < 0
             else f"exited with status {status}"
         )
@@ -359,13 +360,16 @@ class Pool:
         if worker.tasks:
             suspect = worker.tasks[0]
             suspect.deaths += worker.ready and not worker.innocent
+            if suspect.deaths and isinstance(self._stages[suspect.stage], Stage):
+                suspect.request = (*suspect.request[:2], 1)  # output by output, to know which one it is
             # Somebody else may have sent these, and may have hit the same block before.
             from_outside = -status in (signal.SIGKILL, signal.SIGTERM) and not worker.condemned
             if suspect.deaths >= (_MAX_KILLS_OF_A_BLOCK if from_outside else _MAX_DEATHS_OF_A_BLOCK):
                 worker.tasks.popleft()
+                late = f" for more than worker_timeout ({self._timeout} s)" if worker.late else ""
                 times = "twice" if suspect.deaths == 2 else f"the {suspect.deaths}th time"
                 suspect.reply = Reply(
-                    WorkerDied(f"a worker process was {how} {times} while it computed the same elements")
+                    WorkerDied(f"a worker process {how} {times} while it computed the same elements{late}")
                 )
         again = [task for task in worker.tasks if not task.cancelled and task.reply is None]
         self._waiting.extendleft(reversed(again))
@@ -373,7 +377,7 @@ class Pool:
         if not self._warned and not worker.innocent:
             self._warned = True
             warnings.warn(
-                f"worker process {worker.index} was {how}; it is replaced and its elements are computed again. "
+                f"worker process {worker.index} {how}; it is replaced and its elements are computed again. "
                 "Nothing is lost or repeated. (This is said once.)",
                 RuntimeWarning,
                 stacklevel=2,
@@ -386,6 +390,9 @@ class Pool:
         for worker in self._workers:
             if not worker.tasks or now - worker.since < (limit if worker.ready else max(limit, _SILENCE_SECONDS)):
                 continue
+            if worker.gets_on():
+                worker.since = now
+                continue
             stack = worker.stack()
             silent = (
                 f"worker process {worker.index} has not answered for {now - worker.since:.1f} s; it is at:\n{stack}"
@@ -394,5 +401,6 @@ class Pool:
             if self._timeout is None:
                 warnings.warn(silent, RuntimeWarning, stacklevel=2)
             else:
+                worker.late = True
                 worker.condemn()
                 warnings.warn(f"{silent}It counts as dead.", RuntimeWarning, stacklevel=2)

@@ -15,7 +15,7 @@ from grain._src.transport.channel import channel_pair
 from grain._src.transport.lease import Leases
 from grain._src.transport.share import Shared
 
-_BOOTSTRAP = "import sys; sys.path[:] = {}; from grain._src.engine.processes.worker import main; main({}, {}, {})"
+_BOOTSTRAP = "import sys; sys.path[:] = {}; from grain._src.engine.processes.worker import main; main({}, {}, {}, {})"
 # Workers must not take an accelerator, nor its memory, from the training process.
 _HIDDEN_ACCELERATORS = {
     "JAX_PLATFORMS": "cpu",
@@ -46,13 +46,15 @@ class WorkerProcess:
         self.ready = False
         self.condemned = False  # it is about to be replaced: what it still says does not count
         self.innocent = False  # it is not to blame
+        self.late = False  # it was silent for too long
         self.since = time.monotonic()  # when it began with the first of its tasks
         self.channel, theirs = channel_pair()
         self.socket = self.channel.fileno()
         lifeline, self.lifeline = os.pipe()
-        self.stacks = os.memfd_create("grain-stacks") if hasattr(os, "memfd_create") else os.open(os.devnull, os.O_RDWR)
+        self.stacks, self._pulse = _memory_file("grain-stacks"), _memory_file("grain-pulse")
+        self._last_pulse = b""
         try:
-            fds = (theirs.fileno(), lifeline, self.stacks)
+            fds = (theirs.fileno(), lifeline, self.stacks, self._pulse)
             with _without_interrupts():
                 self.process = subprocess.Popen(
                     _command(fds),
@@ -81,6 +83,11 @@ class WorkerProcess:
                 break
         return os.pread(self.stacks, 1 << 16, 0).decode(errors="replace")
 
+    def gets_on(self) -> bool:
+        """Whether the block that it computes has got on since this was asked before."""
+        before, self._last_pulse = self._last_pulse, os.pread(self._pulse, 8, 0)
+        return self._last_pulse != before
+
     def condemn(self, innocent: bool = False) -> None:
         """Has the worker replaced."""
         self.condemned = True
@@ -98,9 +105,14 @@ class WorkerProcess:
     def release(self) -> None:
         """Closes what this side holds; the process must have ended or be about to."""
         self.channel.close()
-        for fd in (self.lifeline, self.stacks):
+        for fd in (self.lifeline, self.stacks, self._pulse):
             with contextlib.suppress(OSError):
                 os.close(fd)
+
+
+def _memory_file(name: str) -> int:
+    """A descriptor of a file in memory, which the worker writes and this process reads; elsewhere nothing comes back."""
+    return os.memfd_create(name) if hasattr(os, "memfd_create") else os.open(os.devnull, os.O_RDWR)
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from grain._src.engine.processes.task import Reply, Task
 
 _SECONDS = 8e-3
 _BYTES = 1 << 20
+_MOST_SECONDS = 0.5  # and
 _MOST_BYTES = 32 << 20  # of a block that several threads read, because reading waits
 
 
@@ -26,5 +27,5 @@ class BlockSize:
         elif reply.seconds > 2 * _SECONDS or reply.nbytes > 2 * _BYTES:
             self.size = max(1, min(self.size, task.size // 2))
         if reply.records > 1 and reply.seconds > _SECONDS / 8:  # the worker waits, and has threads for so many
-            affordable = task.size * _MOST_BYTES // max(1, reply.nbytes)
-            self.size = max(self.size, min(self._most, -(-reply.records // self._unit), affordable))
+            affordable = task.size * min(_MOST_BYTES / max(1, reply.nbytes), _MOST_SECONDS / reply.seconds)
+            self.size = max(self.size, min(self._most, -(-reply.records // self._unit), int(affordable)))

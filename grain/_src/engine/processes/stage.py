@@ -117,6 +117,13 @@ class StageIterator(DatasetIterator[Any]):
             self._pool.cancel(task)
             self._run_plainly(task.request[0])
             return
+        done = task.request[1]
+        if reply.error is None and reply.state is not None:  # it stopped before the end
+            done = self._positions.of(reply.state)
+            rest = Task(self._number, (reply.state, *task.request[1:]), task.size)
+            rest.deaths = min(1, task.deaths)
+            self._tasks.appendleft(rest)
+            self._pool.submit(rest, first=True)
         self._learn(task, reply)
         self._fill()  # whoever computed it goes on while we look at it
         elements = decode(reply.head, reply.body, reply.leases) if reply.head is not None else []
@@ -129,7 +136,7 @@ class StageIterator(DatasetIterator[Any]):
         # A block that has nothing for us does not move us.
         self._show(elements, task.request[0] if elements else self.get_state(), reply.marks)
         if self._stage.thinned and not self._stage.grouped and error is None:
-            seen = task.request[1] - self._positions.of(task.request[0])
+            seen = done - self._positions.of(task.request[0])
             self._drops.add(seen, seen - len(elements))
         if error is not None:
             self._error, self._error_state = error, reply.state or self._state_after(len(elements))
@@ -139,7 +146,8 @@ class StageIterator(DatasetIterator[Any]):
         start = self._positions.of(task.request[0])
         if isinstance(error, WorkerDied):
             annotate(error, self._stage.root.parent, start)
-            error.add_note(f"grain: the elements are those made of positions {start} to {task.request[1] - 1}")
+            stop = start + self._stage.unit if len(task.request) > 2 else task.request[1]
+            error.add_note(f"grain: the elements are those made of positions {start} to {stop - 1}")
 
     def _learn(self, task: Task, reply: Reply) -> None:
         """Takes note of what a block took."""

@@ -27,7 +27,7 @@ _GRACE_SECONDS = 1.0
 _SILENT = context.RunContext(DatasetOptions(filter_warn_threshold_ratio=None))  # the training process judges filters
 
 
-def main(channel_fd: int, lifeline_fd: int, stacks_fd: int) -> None:
+def main(channel_fd: int, lifeline_fd: int, stacks_fd: int, pulse_fd: int) -> None:
     """Serves blocks until the training process closes the channel or dies."""
     # Ctrl-C is for the training process, which then ends its workers; they start with the signal blocked.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -37,7 +37,7 @@ def main(channel_fd: int, lifeline_fd: int, stacks_fd: int) -> None:
     threading.Thread(target=_die_with_parent, args=(lifeline_fd,), daemon=True).start()
     channel = Channel(socket.socket(fileno=channel_fd))
     with contextlib.closing(channel), contextlib.suppress(ChannelClosed):
-        _Server(channel).serve()
+        _Server(channel, pulse_fd).serve()
 
 
 def _die_with_parent(lifeline_fd: int) -> None:
@@ -48,8 +48,10 @@ def _die_with_parent(lifeline_fd: int) -> None:
 
 
 class _Server:
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, pulse_fd: int) -> None:
         self._channel = channel
+        self._pulse_fd = pulse_fd
+        self._pulse = 0
         self._stages: dict[int, Local] = {}
         self._arena = Arena(0)
         self._workers = 1
@@ -88,12 +90,17 @@ class _Server:
     def _stage(self, number: int, payload: bytes, fds: tuple[int, ...]) -> None:
         try:
             with context.using(_SILENT):
-                self._stages[number] = make_local(load_shared(payload, fds), self._workers)
+                self._stages[number] = make_local(load_shared(payload, fds), self._workers, self._beat)
         except ModuleNotFoundError as error:
             self._channel.send((UNKNOWN_MODULE, number, error.name, encode_error(error)))
         except BaseException as error:
             error.add_note("grain: raised in a worker process while unpickling the pipeline")
             self._channel.send((FAILED, encode_error(error)))
+
+    def _beat(self) -> None:
+        """Shows that a block gets on, however long it takes."""
+        self._pulse += 1
+        os.pwrite(self._pulse_fd, self._pulse.to_bytes(8), 0)
 
     def _block(self, task: int, stage: int, request: tuple[Any, ...], body: bytes | memoryview) -> None:
         if stage not in self._stages:
