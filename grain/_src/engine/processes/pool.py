@@ -18,7 +18,7 @@ from typing import Any
 from grain._src.engine.plan import Stage
 from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, SKIP, STAGE, UNKNOWN_MODULE
 from grain._src.engine.processes.parcels import dump_init, dump_work
-from grain._src.engine.processes.process import WorkerProcess, end_all
+from grain._src.engine.processes.process import WorkerProcess, end_all, how_it_ended
 from grain._src.engine.processes.task import Reply, Task
 from grain._src.errors import UnpicklableError, WorkerDied, WorkerError
 from grain._src.options import MultiprocessingOptions
@@ -159,9 +159,8 @@ class Pool:
         self._workers.insert(index, worker)
         self._by_socket[worker.socket] = worker
         self._sockets.register(worker.socket, select.POLLIN)
-        budget = _ARENA_BYTES // self.num_workers
         with contextlib.suppress(ChannelClosed):
-            worker.channel.send((INIT, index, self.num_workers, budget), self._init)
+            worker.channel.send((INIT, index, self.num_workers, _ARENA_BYTES // self.num_workers), self._init)
 
     def _dispatch(self) -> None:
         self.start()
@@ -346,11 +345,7 @@ class Pool:
         del self._by_socket[worker.socket]
         worker.release()
         self._workers.remove(worker)
-        how = (
-            f"was killed by signal {-status} ({signal.Signals(-status).name})"
-            if status < 0
-            else f"exited with status {status}"
-        )
+        how = how_it_ended(status)
         if not worker.ready:
             # Whoever kills workers at random also hits some that are starting.
             self._failed_starts += 1.0 if status >= 0 else 0.1
@@ -394,13 +389,11 @@ class Pool:
                 worker.since = now
                 continue
             stack = worker.stack()
-            silent = (
-                f"worker process {worker.index} has not answered for {now - worker.since:.1f} s; it is at:\n{stack}"
-            )
+            late = f"worker process {worker.index} has not answered for {now - worker.since:.1f} s; it is at:\n{stack}"
             worker.since = now
             if self._timeout is None:
-                warnings.warn(silent, RuntimeWarning, stacklevel=2)
+                warnings.warn(late, RuntimeWarning, stacklevel=2)
             else:
                 worker.late = True
                 worker.condemn()
-                warnings.warn(f"{silent}It counts as dead.", RuntimeWarning, stacklevel=2)
+                warnings.warn(f"{late}It counts as dead.", RuntimeWarning, stacklevel=2)

@@ -138,6 +138,13 @@ def _command(fds: tuple[int, ...]) -> list[str]:
     return [sys.executable, "-c", _BOOTSTRAP.format([str(path) for path in sys.path], *fds)]
 
 
+def how_it_ended(status: int) -> str:
+    """Returns what an exit status says, as the end of a sentence."""
+    if status < 0:
+        return f"was killed by signal {-status} ({signal.Signals(-status).name})"
+    return f"exited with status {status}"
+
+
 def end_all(workers: "list[WorkerProcess]", shared: "dict[int, Shared]") -> None:
     """Ends the processes: those that wait for work leave by themselves, the others are killed."""
     for worker in workers:
