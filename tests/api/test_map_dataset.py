@@ -248,3 +248,9 @@ def test_every_method_returns_a_new_dataset():
     base = M.range(3)
     base.map(lambda x: x + 1).filter(lambda x: x > 1)
     assert list(base) == [0, 1, 2]
+
+
+def test_a_batch_of_strings_is_as_wide_as_its_longest():
+    ds = grain.MapDataset.source(np.array(["a", "bb", "ccc"])).batch(2)
+    assert [batch.dtype.str for batch in ds] == ["<U2", "<U3"]
+    assert next(iter(ds.to_iter_dataset())).tolist() == ["a", "bb"]

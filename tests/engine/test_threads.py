@@ -224,6 +224,27 @@ def test_a_thread_gets_ahead_again_as_soon_as_the_consumer_has_other_work():
         assert [next(it) for _ in range(500)] == list(range(taken, taken + 500))
 
 
+def test_a_read_that_takes_long_does_not_hold_up_the_end_of_a_program():
+    code = textwrap.dedent(
+        """
+        import threading, grain
+        begun = threading.Event()
+
+        def read(x):
+            if x >= 3:
+                begun.set()
+                threading.Event().wait()  # it never comes back
+            return x
+
+        it = iter(grain.MapDataset.range(100).map(read).to_iter_dataset())
+        print([next(it) for _ in range(3)])
+        begun.wait()
+        """
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "[0, 1, 2]\n", "")
+
+
 def test_a_jump_drops_what_was_read_for_another_place():
     with iter(M.range(10_000).to_iter_dataset(grain.ReadOptions(4, 100))) as it:
         for position in (0, 5000, 17, 17, 9_990, 3):

@@ -125,3 +125,13 @@ def test_packing_resumes_at_the_record_that_begins_the_next_batch():
         resumed.set_state(state)
         assert b"records_given" not in state
         assert [values["x"].tolist() for values, _, _ in resumed] == batches[number + 1 :]
+
+
+def test_a_random_operation_without_a_seed_says_what_is_missing():
+    loader = pygrain.DataLoader(
+        data_source=[1, 2],
+        sampler=pygrain.SequentialSampler(2),
+        operations=[pygrain.RandomMapOperation(lambda x, rng: rng.random())],
+    )
+    with pytest.raises(ValueError, match="if it is given a seed"):
+        next(iter(loader))
