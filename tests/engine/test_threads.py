@@ -231,7 +231,7 @@ def test_a_read_that_takes_long_does_not_hold_up_the_end_of_a_program():
         begun = threading.Event()
 
         def read(x):
-            if x >= 3:
+            if x >= 50:
                 begun.set()
                 threading.Event().wait()  # it never comes back
             return x
