@@ -1,7 +1,7 @@
 """What workers are sent once: the pipeline, or a part of it, and the user's init function, pickled.
 
-What pickles is imported where it is used, which is while the first worker starts. A worker loads this module only to
-restore a source that travels by columns.
+What pickles is imported where it is used, which is while the first worker starts. A worker loads this module only for
+what needs more than unpickling: a source that travels by columns, modules that must not be imported.
 """
 
 import contextlib
@@ -74,7 +74,8 @@ def dump_init(function: Callable[[int, int], None] | None) -> bytes:
     import cloudpickle
 
     try:
-        data: bytes = cloudpickle.dumps(function)
+        with _unfinished_modules_by_value():
+            data: bytes = cloudpickle.dumps(function)
     except Exception as error:
         from grain._src.transport.unpicklable import explain_unpicklable
 

@@ -383,13 +383,13 @@ class Pool:
         limit = self._timeout if self._timeout is not None else _SILENCE_SECONDS
         now = time.monotonic()
         for worker in self._workers:
-            if not worker.tasks or now - worker.since < (limit if worker.ready else max(limit, _SILENCE_SECONDS)):
-                continue
             if worker.gets_on():
-                worker.since = now
+                worker.heard = now
+            silence = now - max(worker.since, worker.heard)
+            if not worker.tasks or silence < (limit if worker.ready else max(limit, _SILENCE_SECONDS)):
                 continue
             stack = worker.stack()
-            late = f"worker process {worker.index} has not answered for {now - worker.since:.1f} s; it is at:\n{stack}"
+            late = f"worker process {worker.index} has not answered for {silence:.1f} s; it is at:\n{stack}"
             worker.since = now
             if self._timeout is None:
                 warnings.warn(late, RuntimeWarning, stacklevel=2)

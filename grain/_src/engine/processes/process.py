@@ -48,6 +48,7 @@ class WorkerProcess:
         self.innocent = False  # it is not to blame
         self.late = False  # it was silent for too long
         self.since = time.monotonic()  # when it began with the first of its tasks
+        self.heard = 0.0  # when its block was last seen to get on
         self.channel, theirs = channel_pair()
         self.socket = self.channel.fileno()
         lifeline, self.lifeline = os.pipe()
