@@ -2,11 +2,10 @@
 
 import dataclasses
 import enum
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from grain._src import arguments
-
-T = TypeVar("T")
+from grain._src.frozen import Frozen, frozen
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -78,11 +77,11 @@ class ExecutionTrackingMode(enum.Flag):
     STAGE_TIMING = enum.auto()
 
 
-@dataclasses.dataclass(frozen=True)
-class _Default(Generic[T]):
+@frozen
+class _Default(Frozen):
     """A value that nobody set."""
 
-    value: T
+    value: Any
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,6 @@
 """Workers start from anywhere a user writes a pipeline, with what the pipeline needs, or say what they lack."""
 
+import gc
 import os
 import sys
 import textwrap
@@ -92,6 +93,27 @@ def test_what_a_user_sets_for_the_c_library_stays(own, monkeypatch):
     (seen,) = ds.mp_prefetch(grain.MultiprocessingOptions(1))
     assert own in seen
     assert seen.count("x86_non_temporal_threshold") == 1
+
+
+@pytest.mark.parametrize("own", [None, "26"])
+def test_threads_of_linear_algebra_do_not_spin_in_workers_unless_the_user_says_so(own, monkeypatch):
+    monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT", raising=False)
+    if own:
+        monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", own)
+    ds = grain.MapDataset.range(1).map(lambda _: int(os.environ["OPENBLAS_THREAD_TIMEOUT"])).to_iter_dataset()
+    (seen,) = ds.mp_prefetch(ONE)
+    assert seen == 26 if own else seen < 22
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_workers_collect_garbage_unless_the_init_function_says_otherwise(wanted):
+    def init(index, count):
+        assert gc.isenabled()
+        if not wanted:
+            gc.disable()
+
+    ds = M.range(3).map(lambda _: gc.isenabled()).to_iter_dataset()
+    assert list(ds.mp_prefetch(ONE, init)) == [wanted] * 3
 
 
 def test_a_program_that_is_imported_does_not_start_itself_again(script, tmp_path):

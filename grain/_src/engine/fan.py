@@ -82,12 +82,12 @@ class Fan:
             self._together.clear()
 
     def _read(self, node: MapNode, indices: IndexArray) -> Iterator[Any]:
-        threads = self._tuner.wanted
-        if node.width == 1:
+        threads, width = self._tuner.wanted, node.width
+        if width == 1:
             self._read_records += len(indices)
         # A few batches leave threads without work: their elements, which they ask for in turn, do not.
-        few = len(indices) < (_PARTS * threads if node.width > 1 else 2)
-        quick = self._alone * node.width * len(indices) < _WORTH_IT_SECONDS
+        few = len(indices) < (_PARTS * threads if width > 1 else 2)
+        quick = self._alone * width * len(indices) < _WORTH_IT_SECONDS
         return node.stream(indices) if threads == 1 or few or quick else self._read_together(node, indices, threads)
 
     def _read_together(self, node: MapNode, indices: IndexArray, threads: int) -> Iterator[Any]:

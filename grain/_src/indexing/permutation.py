@@ -5,18 +5,17 @@ The value is encrypted by a small Simon-like Feistel cipher whose block is at le
 """
 
 import functools
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from grain._src import arguments
 
-IndexArray = npt.NDArray[np.int64]
+IndexArray: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]  # `numpy.typing` takes as long to load as this module
 
 _MIN_BITS = 16
 _MASK32 = 0xFFFFFFFF
-_FEW = 16  # values that are walked on one by one: short arrays cost more
+_FEW = 16  # values that are taken one by one: short arrays cost more
 
 
 def _seed_sequence(seed: int, count: int) -> list[int]:
@@ -59,7 +58,7 @@ def _overflows(max_index: int, bits: int) -> bool:
     return max_index == 1 << (2 * bits)
 
 
-def _encrypt_array(values: npt.NDArray[Any], keys: tuple[int, ...], bits: int) -> npt.NDArray[Any]:
+def _encrypt_array(values: np.ndarray[Any, Any], keys: tuple[int, ...], bits: int) -> np.ndarray[Any, Any]:
     """Encrypts unsigned values of 2 * `bits` bits; words live in the dtype of `values`."""
     word = values.dtype.type
     mask, r1, r2, r8 = word((1 << bits) - 1), word(1), word(2), word(8 % bits)
@@ -75,7 +74,7 @@ def _encrypt_array(values: npt.NDArray[Any], keys: tuple[int, ...], bits: int) -
         left, right = right, left
     if len(keys) % 2:
         left, right = right, left
-    encrypted: npt.NDArray[Any] = (left << word(bits)) | right
+    encrypted: np.ndarray[Any, Any] = (left << word(bits)) | right
     return encrypted
 
 
@@ -92,8 +91,16 @@ def _encrypt(value: int, keys: tuple[int, ...], bits: int) -> int:
     return (left << bits) | right
 
 
+def _walk(value: int, max_index: int, keys: tuple[int, ...], bits: int) -> int:
+    """Encrypts once, and again until the value is inside."""
+    value = _encrypt(value, keys, bits)
+    while value > max_index:
+        value = _encrypt(value, keys, bits)
+    return value
+
+
 @functools.lru_cache(maxsize=256)  # of at most 128 KB each: a mixture may shuffle many datasets by turns
-def _small_table(max_index: int, seed: int, rounds: int) -> npt.NDArray[np.uint16]:
+def _small_table(max_index: int, seed: int, rounds: int) -> np.ndarray[Any, np.dtype[np.uint16]]:
     """The whole permutation of a domain that fits the smallest block, where walking would take many steps.
 
     The block has two words of one byte, so all of its 65,536 values are encrypted at once in byte arrays, where shifts cut
@@ -132,6 +139,9 @@ def permute_array(indices: IndexArray, max_index: int, seed: int, rounds: int = 
     if bits == _MIN_BITS // 2:
         return _small_table(max_index, seed, rounds)[indices].astype(np.int64)
     keys = _round_keys(seed, rounds, bits)
+    if len(indices) <= _FEW:
+        images = [_walk(index, max_index, keys, bits) for index in indices.tolist()]
+        return np.array(images, np.int64)
     # A rotated word reaches 8 bits past its width, so 16-bit words need 32-bit lanes and wider ones 64.
     lane = np.uint32 if bits <= 16 else np.uint64
     values = _encrypt_array(indices.astype(lane), keys, bits)
@@ -144,9 +154,7 @@ def permute_array(indices: IndexArray, max_index: int, seed: int, rounds: int = 
         going = ~done
         outside, walking = outside[going], walking[going]
     for where, value in zip(outside.tolist(), walking.tolist(), strict=True):
-        while value > max_index:
-            value = _encrypt(value, keys, bits)
-        values[where] = value
+        values[where] = _walk(value, max_index, keys, bits)
     return values.astype(np.int64)
 
 
@@ -159,11 +167,7 @@ def permute(index: int, max_index: int, seed: int, rounds: int = 4) -> int:
         index = 0
     if bits == _MIN_BITS // 2:
         return int(_small_table(max_index, seed, rounds)[index])
-    keys = _round_keys(seed, rounds, bits)
-    index = _encrypt(index, keys, bits)
-    while index > max_index:
-        index = _encrypt(index, keys, bits)
-    return index
+    return _walk(index, max_index, _round_keys(seed, rounds, bits), bits)
 
 
 def index_shuffle(index: int, max_index: int, seed: int, rounds: int) -> int:

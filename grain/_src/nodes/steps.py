@@ -1,7 +1,6 @@
 """Elementwise steps of a stream: map, filter, random_map, map_with_index. A run of them is one iterator."""
 
 import abc
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol
@@ -159,12 +158,12 @@ class StreamMap(Step):
         return _MapRun(self.function)
 
 
-@dataclasses.dataclass
 class _MapRun(StepRun):
-    function: Callable[[Any], Any]
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
 
     def attach(self, elements: Iterator[Any]) -> Iterator[Any]:
-        function = self.function
+        function = self._function
         for element in elements:
             yield None if element is None else function(element)
 
@@ -181,13 +180,13 @@ class StreamFilter(Step):
         return _FilterRun(self.function, Drops(f"`{self.describe()}`"))
 
 
-@dataclasses.dataclass
 class _FilterRun(StepRun):
-    function: Callable[[Any], bool]
-    drops: Drops
+    def __init__(self, function: Callable[[Any], bool], drops: Drops) -> None:
+        self._function = function
+        self._drops = drops
 
     def attach(self, elements: Iterator[Any]) -> Iterator[Any]:
-        function, drops = self.function, self.drops
+        function, drops = self._function, self._drops
         drops.restart()
         going = True
         while going:

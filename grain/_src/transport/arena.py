@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from grain._src.transport.freespace import FreeSpace
 from grain._src.transport.segment import Backing, create_descriptor, map_shared
@@ -77,7 +76,7 @@ class Arena:
         self.bytes_reserved = 0
         self.bytes_in_use = 0
 
-    def empty(self, shape: int | Sequence[int], dtype: npt.DTypeLike) -> np.ndarray[Any, Any]:
+    def empty(self, shape: int | Sequence[int], dtype: Any) -> np.ndarray[Any, Any]:
         """Like `np.empty`, in a slot where the array is large enough and the budget allows."""
         dtype = np.dtype(dtype)
         nbytes = (shape if isinstance(shape, int) else math.prod(shape)) * dtype.itemsize

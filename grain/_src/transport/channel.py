@@ -4,12 +4,12 @@ Nothing here blocks unless it is asked to, and then it goes on reading while it 
 other frames larger than the socket's buffers always finish.
 """
 
+import _socket as socket  # all that is used here; `socket`, around it, takes longer to load than the rest of this
 import array
 import contextlib
 import os
 import pickle
 import select
-import socket
 import struct
 from collections import deque
 from collections.abc import Sequence
@@ -46,6 +46,11 @@ def channel_pair() -> tuple["Channel", socket.socket]:
     """A channel, and the socket of its other end, for a child process to make a channel of."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     return Channel(ours), theirs
+
+
+def channel_of(fd: int) -> "Channel":
+    """The channel over a socket that this process was given as a descriptor."""
+    return Channel(socket.socket(fileno=fd))
 
 
 class Channel:

@@ -76,5 +76,8 @@ def unpack(packed: Packed) -> Any:
     ]
     if packed.keys is None:
         return packed.kind(lists[0])
-    keys = packed.keys
-    return packed.kind([dict(zip(keys, values, strict=True)) for values in zip(*lists, strict=True)])
+    elements: list[dict[Any, Any]] = [{} for _ in lists[0]]
+    for key, values in zip(packed.keys, lists, strict=True):  # by column: much quicker than dict by dict
+        for element, value in zip(elements, values, strict=True):
+            element[key] = value
+    return packed.kind(elements)

@@ -1,7 +1,6 @@
 """How exceptions cross: the same type, arguments, notes and causes, and where in the worker they were raised."""
 
 import pickle
-import traceback
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -144,6 +143,8 @@ def _traceback_text(error: BaseException) -> str:
     if error.__traceback__ is None:
         return ""
     try:
+        import traceback  # most workers never need it
+
         return "".join(traceback.format_tb(error.__traceback__)).rstrip()
     except Exception:
         return "<its traceback cannot be shown>"

@@ -6,12 +6,14 @@ collected the lease ends, and the id of its slot waits in `take_released` for th
 
 import mmap
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grain._src.transport.arena import SlotEntry
 from grain._src.transport.segment import close_all, map_shared
+
+if TYPE_CHECKING:
+    from grain._src.transport.arena import SlotEntry
 
 
 class Lease(np.ndarray[Any, np.dtype[np.uint8]]):
@@ -42,7 +44,7 @@ class Leases:
         finally:
             close_all(fds)
 
-    def lease(self, entry: SlotEntry) -> Lease:
+    def lease(self, entry: "SlotEntry") -> Lease:
         """The bytes of a slot, writable and not copied."""
         slot_id, segment, offset, length = entry
         lease = Lease(length, np.uint8, self._segments[segment], offset)

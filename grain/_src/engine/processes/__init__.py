@@ -1,12 +1,13 @@
 """The process executor: a pool of stateless workers, and the iterators that feed and read it.
 
-Its modules are loaded when the first `mp_prefetch` runs.
+Its modules are loaded when the first `mp_prefetch` runs, those that pickle while its first worker starts.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from grain._src.engine.processes.parcels import dump_init, dump_work
     from grain._src.engine.processes.pool import Pool
     from grain._src.engine.processes.pooled import PooledIterator
     from grain._src.engine.processes.remote import RemoteIterator
@@ -21,6 +22,8 @@ _HOMES = {
     "RemoteIterator": "remote",
     "SpreadIterator": "spread",
     "StageIterator": "stage",
+    "dump_init": "parcels",
+    "dump_work": "parcels",
 }
 
 
@@ -31,4 +34,4 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-__all__ = ["Pool", "PooledIterator", "RemoteIterator", "SpreadIterator", "StageIterator"]
+__all__ = ["Pool", "PooledIterator", "RemoteIterator", "SpreadIterator", "StageIterator", "dump_init", "dump_work"]

@@ -67,10 +67,8 @@ def _without_modules(names: list[str], work: Any) -> Any:
     return work
 
 
-def dump_init(function: Callable[[int, int], None] | None) -> bytes:
+def dump_init(function: Callable[[int, int], None]) -> bytes:
     """Pickles what the user wants to be called in each worker."""
-    if function is None:
-        return b""
     import cloudpickle
 
     try:

@@ -13,22 +13,23 @@ import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from grain._src.engine import processes
 from grain._src.engine.plan import Stage
 from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, SKIP, STAGE, UNKNOWN_MODULE
-from grain._src.engine.processes.parcels import dump_init, dump_work
 from grain._src.engine.processes.process import WorkerProcess, end_all, how_it_ended
 from grain._src.engine.processes.task import Reply, Task
 from grain._src.errors import UnpicklableError, WorkerDied, WorkerError
 from grain._src.options import MultiprocessingOptions
 from grain._src.transport.channel import ChannelClosed, Frame
 from grain._src.transport.failure import decode_error
-from grain._src.transport.share import Shared
+
+if TYPE_CHECKING:
+    from grain._src.transport.share import Shared
 
 _ARENA_BYTES = 1 << 30
-_MAX_DEATHS_OF_A_BLOCK = 2
-_MAX_KILLS_OF_A_BLOCK = 4
+_MAX_DEATHS_OF_A_BLOCK, _MAX_KILLS_OF_A_BLOCK = 2, 4
 _MAX_FAILED_STARTS = 3
 _SILENCE_SECONDS = 60.0
 _STUCK_SECONDS = 2e-3
@@ -45,7 +46,7 @@ class Pool:
         self.num_workers = options.num_workers
         self.buffer_size = options.per_worker_buffer_size
         self._timeout = options.worker_timeout
-        self._init = dump_init(worker_init_fn)
+        self._init = b"" if worker_init_fn is None else processes.dump_init(worker_init_fn)
         self._workers: list[WorkerProcess] = []
         self._sockets = select.poll()
         self._by_socket: dict[int, WorkerProcess] = {}
@@ -72,7 +73,7 @@ class Pool:
     def add_optional_stage(self, stage: Any) -> int | None:
         """The same for one that can as well be computed here; None, and a warning, if it cannot be sent."""
         try:
-            shared = dump_work(stage)
+            shared = processes.dump_work(stage)
         except UnpicklableError as error:
             warnings.warn(f"{error} Until then it is computed in this process.", RuntimeWarning, stacklevel=2)
             return None
@@ -146,9 +147,9 @@ class Pool:
 
     # Processes.
 
-    def _dump(self, number: int) -> Shared:
+    def _dump(self, number: int) -> "Shared":
         try:
-            self._shared[number] = dump_work(self._stages[number])
+            self._shared[number] = processes.dump_work(self._stages[number])
         except UnpicklableError as error:
             self._broken = error
             raise

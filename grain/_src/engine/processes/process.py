@@ -8,14 +8,18 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from grain._src.engine.processes.task import Task
 from grain._src.errors import WorkerError
 from grain._src.transport.channel import channel_pair
 from grain._src.transport.lease import Leases
-from grain._src.transport.share import Shared
 
-_BOOTSTRAP = "import sys; sys.path[:] = {}; from grain._src.engine.processes.worker import main; main({}, {}, {}, {})"
+if TYPE_CHECKING:
+    from grain._src.transport.share import Shared
+
+# While it loads modules, and then the pipeline, next to nothing becomes garbage, but a collector would look at all of it.
+_BOOTSTRAP = "import gc, sys; gc.disable(); sys.path[:] = {}; from grain._src.engine.processes.worker import main; main({}, {}, {}, {})"
 # Workers must not take an accelerator, nor its memory, from the training process.
 _HIDDEN_ACCELERATORS = {
     "JAX_PLATFORMS": "cpu",
@@ -29,6 +33,9 @@ _HIDDEN_ACCELERATORS = {
 # reading the old contents of the memory into it first takes as long as the copy.
 _COPY_PAST_CACHE = "glibc.cpu.x86_non_temporal_threshold"
 _COPY_PAST_CACHE_BYTES = 4 << 20
+# The threads of a linear algebra library spin for the time of so many (a power of two) cycles after they were started and
+# after each use: 25 ms by default, on a core that the other workers need.
+_SPIN = {"OPENBLAS_THREAD_TIMEOUT": "18"}
 _EXIT_SECONDS = 0.1
 _DYING_SECONDS = 5.0  # a core dump takes its time
 
@@ -61,7 +68,7 @@ class WorkerProcess:
                     _command(fds),
                     pass_fds=fds,
                     stdin=subprocess.DEVNULL,
-                    env={**os.environ, **_HIDDEN_ACCELERATORS, "GLIBC_TUNABLES": _tunables()},
+                    env={**_SPIN, **os.environ, **_HIDDEN_ACCELERATORS, "GLIBC_TUNABLES": _tunables()},
                 )
         except BaseException:
             self.release()

@@ -9,7 +9,6 @@ from grain._src.engine.processes.pool import Pool
 from grain._src.engine.processes.sizes import BlockSize
 from grain._src.engine.processes.task import Reply, Task
 from grain._src.nodes.stream import DatasetIterator
-from grain._src.transport.codec import decode
 
 _MOST = 1024
 
@@ -77,7 +76,7 @@ class RemoteIterator(DatasetIterator[Any]):
         self._take(task, task.reply)
 
     def _take(self, task: Task, reply: Reply) -> None:
-        elements = decode(reply.head, reply.body, reply.leases) if reply.head is not None else []
+        elements = reply.elements()
         self._blocks.learn(task, reply)
         if reply.state is not None:
             self._known = reply.state

@@ -2,7 +2,7 @@
 
 from grain._src.engine.processes.task import Reply, Task
 
-_SECONDS = 8e-3
+_SECONDS = 16e-3
 _BYTES = 1 << 20
 _MOST_SECONDS = 0.5  # and
 _MOST_BYTES = 32 << 20  # of a block that several threads read, because reading waits

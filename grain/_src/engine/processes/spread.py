@@ -14,7 +14,7 @@ from grain._src.engine.processes.sizes import BlockSize
 from grain._src.engine.processes.task import Reply, Task
 from grain._src.nodes.steps import ElementwiseIterator, StreamMapWithIndex, StreamRandomMap
 from grain._src.nodes.stream import DatasetIterator, closed_error
-from grain._src.transport.codec import decode, encode
+from grain._src.transport.codec import encode
 
 _MOST = 1024  # inputs of a block
 _TRIAL = 4  # elements that are computed here first, to see what they cost
@@ -144,7 +144,7 @@ class SpreadIterator(DatasetIterator[Any]):
         self._take(self._batches.popleft(), task.reply)
 
     def _take(self, batch: _Batch, reply: Reply) -> None:
-        elements = decode(reply.head, reply.body, reply.leases) if reply.head is not None else []
+        elements = reply.elements()
         assert batch.task is not None
         self._blocks.learn(batch.task, reply)
         self._show(batch, elements, reply.marks or [])

@@ -16,7 +16,6 @@ from grain._src.nodes.blame import annotate
 from grain._src.nodes.drops import Drops
 from grain._src.nodes.steps import Step
 from grain._src.nodes.stream import DatasetIterator, StreamNode
-from grain._src.transport.codec import decode
 
 _BLOCK_RECORDS = 8192
 # While an element holds everything up, workers may go on this far, as long as what they compute is small.
@@ -126,7 +125,7 @@ class StageIterator(DatasetIterator[Any]):
             self._pool.submit(rest, first=True)
         self._learn(task, reply)
         self._fill()  # whoever computed it goes on while we look at it
-        elements = decode(reply.head, reply.body, reply.leases) if reply.head is not None else []
+        elements = reply.elements()
         error = reply.error
         if error is not None and reply.state is None:
             self._blame(error, task)

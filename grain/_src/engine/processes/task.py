@@ -65,3 +65,10 @@ class Reply:
         self.seconds = seconds
         self.nbytes = nbytes
         self.records = records
+
+    def elements(self) -> list[Any]:
+        """What the block gave, decoded; to be called once."""
+        from grain._src.transport.codec import decode  # loaded while the first worker starts
+
+        elements: list[Any] = decode(self.head, self.body, self.leases) if self.head is not None else []
+        return elements

@@ -2,10 +2,10 @@
 
 import contextlib
 import faulthandler
+import gc
 import os
 import pickle
 import signal
-import socket
 import threading
 import time
 from collections import deque
@@ -18,7 +18,7 @@ from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READ
 from grain._src.nodes import context, memory
 from grain._src.options import DatasetOptions
 from grain._src.transport.arena import Arena
-from grain._src.transport.channel import Channel, ChannelClosed, Frame
+from grain._src.transport.channel import Channel, ChannelClosed, Frame, channel_of
 from grain._src.transport.codec import encode
 from grain._src.transport.failure import encode_error
 from grain._src.transport.share import load_shared
@@ -35,7 +35,7 @@ def main(channel_fd: int, lifeline_fd: int, stacks_fd: int, pulse_fd: int) -> No
     processes.in_worker = True
     faulthandler.register(signal.SIGUSR1, file=stacks_fd, all_threads=True)
     threading.Thread(target=_die_with_parent, args=(lifeline_fd,), daemon=True).start()
-    channel = Channel(socket.socket(fileno=channel_fd))
+    channel = channel_of(channel_fd)
     with contextlib.closing(channel), contextlib.suppress(ChannelClosed):
         _Server(channel, pulse_fd).serve()
 
@@ -79,6 +79,7 @@ class _Server:
         self._arena = Arena(budget)
         self._workers = count
         memory.set_allocator(self._arena.empty)
+        _collect_again()
         if body:
             try:
                 pickle.loads(body)(index, count)
@@ -88,6 +89,8 @@ class _Server:
         self._channel.send((READY, True))
 
     def _stage(self, number: int, payload: bytes, fds: tuple[int, ...]) -> None:
+        collects = gc.isenabled()  # or the init function does not want it
+        gc.disable()
         try:
             with context.using(_SILENT):
                 self._stages[number] = make_local(load_shared(payload, fds), self._workers, self._beat)
@@ -96,6 +99,8 @@ class _Server:
         except BaseException as error:
             error.add_note("grain: raised in a worker process while unpickling the pipeline")
             self._channel.send((FAILED, encode_error(error)))
+        if collects:
+            _collect_again()
 
     def _beat(self) -> None:
         """Shows that a block gets on, however long it takes."""
@@ -123,6 +128,12 @@ class _Server:
         message = (DONE, task, encoded.head, marks, error, state, outcome.holes, seconds, size, outcome.records)
         self._channel.send(message, encoded.body, encoded.fds)
         self._channel.drain()  # before the next block, which may take long
+
+
+def _collect_again() -> None:
+    """Switches the garbage collector on, for what comes: what is there stays, so it need not look at that."""
+    gc.freeze()
+    gc.enable()
 
 
 def _picklable(elements: list[Any]) -> int:
