@@ -51,6 +51,7 @@ def cost_per_item(
     seconds: float,
     clock: Callable[[], float] = time.perf_counter,
     warmed_up: Callable[[], object] = lambda: None,
+    warm_up_share: float = _WARM_UP_SHARE,
 ) -> float:
     """Seconds of `clock` for one item, after the first item and a warm-up; starts again where an epoch ends."""
     items, cost, warm = 0, 0.0, False
@@ -59,7 +60,7 @@ def cost_per_item(
         with running(make) as iterator:
             next(iterator)
             if not warm:
-                _drain(iterator, seconds * _WARM_UP_SHARE, clock)
+                _drain(iterator, seconds * warm_up_share, clock)
                 warmed_up()
                 warm = True
             taken, spent, ended = _drain(iterator, seconds, clock)
@@ -73,6 +74,11 @@ def cost_per_item(
 
 def rate(make: Make, seconds: float) -> float:
     return 1 / cost_per_item(make, seconds)
+
+
+def rate_with_workers(make: Make, seconds: float) -> float:
+    """The same once all workers have had the time to start, which some do one after the other."""
+    return 1 / cost_per_item(make, seconds, warm_up_share=1.0)
 
 
 def rate_of_epoch(make: Make, seconds: float) -> float:

@@ -17,13 +17,20 @@ from benchmarks.process import Failed, Process
 from benchmarks.report import quantity
 
 _DEADLINE = 90.0
+_FEWEST = 2
+_AGREE = 0.05  # a best value that another repetition comes so close to was not luck
 
 
 class Bench:
     """The processes of all contestants, and what they measured."""
 
     def __init__(self, repetitions: int, seconds: float, budget: float = float("inf")) -> None:
-        """budget: the seconds that a run should take; on a busy machine later repetitions are left out for it."""
+        """Each row is repeated until the two best of each contestant agree.
+
+        repetitions: how often at the most.
+        seconds: for one measurement, about.
+        budget: the seconds that a run should take; on a busy machine later repetitions are left out for it.
+        """
         self._repetitions, self._seconds, self._budget = repetitions, seconds, budget
         self._processes = {name: Process(contestant) for name, contestant in CONTESTANTS.items()}
         self._not_installed: dict[str, str] = {}
@@ -68,9 +75,9 @@ class Bench:
                 self._not_installed[name] = f"not installed: {reason}"
 
     def _share(self, rows_left: int) -> float:
-        """When the next row has to be done; it may use twice its share, since rows differ."""
+        """When the next row has to be done."""
         left = self._budget - (time.perf_counter() - self._begun)
-        return time.perf_counter() + 2 * left / (rows_left + 1)
+        return time.perf_counter() + left / rows_left
 
     def _measure(self, row: dict[str, Any], end: float) -> dict[str, Any]:
         turns = []
@@ -79,10 +86,9 @@ class Bench:
             defaults = row["defaults"] or (name == "torch" and not row["more"])
             turns += [(name, setting) for setting in settings(name, row["workers"], defaults)]
         found: dict[str, Any] = {label(*turn): {"values": []} for turn in turns}
-        took = 0.0
-        for _ in range(self._repetitions):
-            begun = time.perf_counter()
-            if took and begun + took > end:
+        for repetition in range(self._repetitions):
+            settled = all(_settled(entry, row["more"]) for entry in found.values())
+            if repetition >= _FEWEST and (settled or time.perf_counter() > end):
                 break
             for name, setting in turns:
                 entry = found[label(name, setting)]
@@ -91,7 +97,6 @@ class Bench:
                         entry["values"].append(self._once(row, name, setting))
                     except Failed as failure:
                         entry["failed"] = str(failure)
-            took = time.perf_counter() - begun
         for who, entry in found.items():
             values = entry["values"]
             if values:
@@ -125,6 +130,12 @@ class Bench:
     @staticmethod
     def _say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
+
+
+def _settled(entry: dict[str, Any], more: bool) -> bool:
+    """Whether the best value is no accident."""
+    best = sorted(entry["values"], reverse=more)[:2]
+    return "failed" in entry or (len(best) == 2 and abs(best[0] - best[1]) <= _AGREE * max(best))
 
 
 def circumstances(command: str) -> dict[str, Any]:

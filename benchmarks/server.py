@@ -68,10 +68,11 @@ def measure(name: str, setting: str, workload: str, row: str, seconds: float) ->
     copies = declared.params.get("workers", 0)
     if copies:
         seconds *= _LONGER_WITH_WORKERS
-    if name == "limit" and copies > 1 and declared.metric.take is metrics.rate:
-        value = metrics.rate_of_copies(make, seconds, copies)
-    else:
-        value = declared.metric.take(make, seconds)
+    take = declared.metric.take
+    if take is metrics.rate and copies > 1:
+        copied = functools.partial(metrics.rate_of_copies, copies=copies)
+        take = copied if name == "limit" else metrics.rate_with_workers
+    value = take(make, seconds)
     return value * declared.scale * (declared.limit_times if name == "limit" else 1)
 
 
