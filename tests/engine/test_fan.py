@@ -28,6 +28,14 @@ def warmed(most=4):
     return fan
 
 
+def new():
+    """A fan that has yet to find out."""
+    return Fan(4, workers=1)
+
+
+FANS = pytest.mark.parametrize("make_fan", [warmed, new])
+
+
 def read(fan, ds, indices):
     """The elements before the error, and the error."""
     elements, error = [], None
@@ -52,6 +60,17 @@ def test_reads_that_wait_are_spread_over_the_threads_that_are_allowed():
         assert set(threads) == {threading.get_ident()}
 
 
+def test_a_first_block_finds_out_that_reading_waits():
+    threads, _ = read(new(), M.range(100).map(thread_of), range(40))
+    assert threads[0] == threading.get_ident()
+    assert len(set(threads[10:])) == 4
+
+
+@pytest.mark.parametrize("count", range(6))
+def test_a_first_block_may_end_when_it_is_found_out(count):
+    assert read(new(), M.range(100).map(waiting), range(count)) == (list(range(count)), None)
+
+
 def test_quick_reads_stay_in_the_thread_that_asks():
     fan = Fan(16, workers=1)
     for _ in range(50):
@@ -59,33 +78,57 @@ def test_quick_reads_stay_in_the_thread_that_asks():
         assert set(threads) == {threading.get_ident()}
 
 
-def test_elements_come_in_the_order_of_their_indices():
+def spin(seconds):
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
+def test_threads_of_no_use_are_soon_given_up_although_the_first_block_took_long():
+    fan, fanned = Fan(16, workers=1), 0
+    fan._tuner._cores = 2  # also where there is one
+    node = M.range(100).map(lambda _: threading.get_ident())._node
+    for number in range(60):
+        with fan:
+            threads = set(reading.stream(node, np.arange(20)))
+            spin(2e-3 if number else 0.1)  # what is done with the elements takes much longer than to read them
+        fanned += len(threads) > 1 or threading.get_ident() not in threads
+    assert fanned <= 5
+
+
+@FANS
+def test_elements_come_in_the_order_of_their_indices(make_fan):
     ds = M.range(1000).shuffle(seed=3).map(waiting)
-    assert read(warmed(), ds, range(50)) == ([ds[i] for i in range(50)], None)
+    assert read(make_fan(), ds, range(50)) == ([ds[i] for i in range(50)], None)
 
 
-def test_an_error_comes_after_what_is_before_it():
-    def fails_at_17(x):
+@FANS
+@pytest.mark.parametrize("place", [0, 1, 3, 17])
+def test_an_error_comes_after_what_is_before_it(make_fan, place):
+    def fails(x):
         time.sleep(1e-3)
-        if x in (17, 30):
+        if x in (place, 30):
             raise KeyError(x)
         return x
 
-    elements, error = read(warmed(), M.range(100).map(fails_at_17), range(40))
-    assert elements == list(range(17))
+    elements, error = read(make_fan(), M.range(100).map(fails), range(40))
+    assert elements == list(range(place))
     assert isinstance(error, KeyError)
-    assert error.args == (17,)
+    assert error.args == (place,)
 
 
-def test_a_function_that_stops_is_an_early_stop():
+@FANS
+@pytest.mark.parametrize("place", [0, 1, 3, 17])
+def test_a_function_that_stops_is_an_early_stop(make_fan, place):
     def stops(x):
-        if x == 9:
+        time.sleep(1e-3)
+        if x == place:
             raise StopIteration
         return x
 
-    elements, error = read(warmed(), M.range(100).map(stops), range(40))
-    assert elements == list(range(9))
-    assert isinstance(error, EarlyStop)
+    elements, error = read(make_fan(), M.range(100).map(stops), range(40))
+    assert elements == list(range(place))
+    assert error is None or isinstance(error, EarlyStop)  # who reads alone ends, and whoever asked sees it is too soon
 
 
 def test_afterwards_everybody_reads_for_himself():

@@ -18,6 +18,10 @@ class Oops(Exception):
     pass
 
 
+class Interrupted(KeyboardInterrupt):
+    pass
+
+
 def fail_on_5(x):
     if x == 5:
         raise Oops(f"five: {x}")
@@ -117,7 +121,7 @@ def outcomes(ds, most=16):
             except StopIteration:
                 seen.append("end")
                 break
-            except Exception as error:
+            except (Exception, Interrupted) as error:
                 seen.append((type(error).__name__, str(error), it.get_state()))
     return seen
 
@@ -221,6 +225,24 @@ def test_a_source_that_returns_another_number_of_records_is_told(options):
 
     with pytest.raises(ValueError, match=r"Wrong.__getitems__ must return one record per index: got 1 for"):
         list(M.source(Wrong()).to_iter_dataset(options))
+
+
+# What looks at several elements at once is interrupted before it hands out the first of them.
+ONE_BY_ONE = sorted(RANDOM_ACCESS.keys() - {"blocks", "select", "select below", "picks"})
+
+
+@pytest.mark.parametrize("name", [*ONE_BY_ONE, *STREAM])
+def test_an_interrupt_counts_as_an_error(name, monkeypatch):
+    def make():
+        if name in STREAM:
+            return STREAM[name][0](M.range(12).to_iter_dataset(READERS[0]))
+        return RANDOM_ACCESS[name][0]().to_iter_dataset(READERS[0])
+
+    expected = outcomes(make())
+    monkeypatch.setitem(globals(), "Oops", Interrupted)
+    seen = outcomes(make())
+    assert [entry[0] for entry in seen] == ["Interrupted" if entry[0] == "Oops" else entry[0] for entry in expected]
+    assert [entry[-1] for entry in seen] == [entry[-1] for entry in expected]
 
 
 def test_an_error_that_comes_and_goes_can_be_tried_again():

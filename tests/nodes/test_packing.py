@@ -212,19 +212,59 @@ def test_a_state_with_more_rows_than_the_group_has_is_refused():
         next(it)
 
 
-def test_an_error_of_the_parent_does_not_lose_the_rows_that_were_begun():
+LENGTHS = (4, 5, 6, 2, 7, 1, 9, 3)
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+@pytest.mark.parametrize("place", range(len(LENGTHS)))
+def test_an_error_of_the_parent_does_not_lose_the_rows_that_were_begun(packer, error, place):
     failures = iter([True])
 
-    def flaky(element):
-        if element["x"][0] > 1000 and next(failures, False):
-            raise OSError("once")
+    def flaky(index, element):
+        if index == place and next(failures, False):
+            raise error("once")
         return element
 
-    ds = grain.MapDataset.source(documents((4, 5, 6))).map(flaky).to_iter_dataset(INLINE)
-    it = iter(PACKERS[0](ds, length_struct={"x": 10}, num_packing_bins=2, shuffle_bins=False))
-    with pytest.raises(OSError, match="once"):
-        next(it)
-    assert [unpack(row) for row in it] == [unpack(row) for row in pack(PACKERS[0], documents((4, 5, 6)))]
+    ds = grain.MapDataset.source(documents(LENGTHS)).map_with_index(flaky).to_iter_dataset(INLINE)
+    it = iter(packer(ds, length_struct={"x": 10}, num_packing_bins=4, shuffle_bins=False))
+    rows, failed = [], 0
+    while True:
+        try:
+            rows.append(unpack(next(it)))
+        except error:
+            failed += 1
+        except StopIteration:
+            break
+    assert failed == 1
+    assert rows == [unpack(row) for row in pack(packer, documents(LENGTHS), num_packing_bins=4)]
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+@pytest.mark.parametrize("place", range(len(LENGTHS)))
+def test_an_element_that_is_too_long_is_an_error_at_its_place_and_no_other_is_lost(packer, place):
+    elements = documents(LENGTHS)
+    too_long = {"x": np.zeros(11, np.int32)}
+    it = iter(pack(packer, [*elements[:place], too_long, *elements[place:]], num_packing_bins=4))
+    rows, failed = [], 0
+    while True:
+        try:
+            rows.append(unpack(next(it)))
+        except ValueError as error:
+            assert "longer than a packed row" in str(error)
+            failed += 1
+        except StopIteration:
+            break
+    assert failed == 1
+    assert rows == [unpack(row) for row in pack(packer, elements, num_packing_bins=4)]
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_sequences_may_be_arrays_or_lists_in_any_order(packer):
+    elements = documents(LENGTHS)
+    mixed = [{"x": e["x"].tolist()} if number % 3 == 1 else e for number, e in enumerate(elements)]
+    rows = [unpack(row) for row in pack(packer, mixed, num_packing_bins=4)]
+    assert rows == [unpack(row) for row in pack(packer, elements, num_packing_bins=4)]
 
 
 def test_only_what_a_group_needs_is_read():

@@ -17,13 +17,16 @@ from grain._src.trees import Allocate
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-_ROUNDS = 4  # at the end of a block threads have nothing to do
+_ROUNDS = 16  # at the end of a block threads have nothing to do
 _PARTS = 2  # for each thread, so that one slow element does not keep all of them waiting
+_MOST_RECORDS = 8  # of a part
 _CLEARLY_WAITING = 8
+_FIND_OUT_SECONDS = 4e-3  # of reading say whether it waits
 _WORTH_IT_SECONDS = 1e-3  # handing out the parts of a shorter block takes longer than it saves
 _GAIN = 1.2  # so much faster threads have to be than none
 _TRIED_BLOCKS = 4
-_PAUSE_BLOCKS = 100
+_PAUSE_BLOCKS = 100  # after which threads are tried again; twice as many after the next time, up to
+_MOST_PAUSE_BLOCKS = 400
 
 
 class Fan:
@@ -44,6 +47,7 @@ class Fan:
         self._alone = 0.0  # seconds for a record without threads
         self._together: list[float] = []  # and with them, of the last blocks
         self._pause = 0  # blocks for which there are none, because they were of no use
+        self._next_pause = _PAUSE_BLOCKS
         self.fanned, self._read_records = False, 0  # of this block
 
     @property
@@ -71,14 +75,16 @@ class Fan:
         """Does without threads for a while if they do not make a record cheaper."""
         self._pause = max(0, self._pause - 1)
         if not self.fanned:
-            seconds = min(seconds, 2 * self._alone) if self._alone else seconds  # one that was held up is not a trend
-            self._alone += (seconds - self._alone) / 4 if self._alone else seconds
+            if self._alone and seconds > self._alone:  # one that was held up is not a trend
+                seconds = self._alone + (min(seconds, 2 * self._alone) - self._alone) / 4
+            self._alone = seconds
             self._together.clear()
             return
         self._together.append(seconds)
         if len(self._together) == _TRIED_BLOCKS:
             if min(self._together) * _GAIN > self._alone:
-                self._tuner, self._pause = ThreadTuner(self._most, self._cores), _PAUSE_BLOCKS
+                self._tuner, self._pause = ThreadTuner(self._most, self._cores), self._next_pause
+                self._next_pause = min(2 * self._next_pause, _MOST_PAUSE_BLOCKS)
             self._together.clear()
 
     def _read(self, node: MapNode, indices: IndexArray) -> Iterator[Any]:
@@ -88,13 +94,37 @@ class Fan:
         # A few batches leave threads without work: their elements, which they ask for in turn, do not.
         few = len(indices) < (_PARTS * threads if width > 1 else 2)
         quick = self._alone * width * len(indices) < _WORTH_IT_SECONDS
+        if not self._warm and self._most > 1 and width == 1:
+            return self._find_out(node, indices)
         return node.stream(indices) if threads == 1 or few or quick else self._read_together(node, indices, threads)
+
+    def _find_out(self, node: MapNode, indices: IndexArray) -> Iterator[Any]:
+        """Reads the first block: one by one, and the rest together as soon as it is clear that reading waits."""
+        at, size = 0, 1
+        wall = cpu = 0.0  # of all but the first record, which opens things
+        while at < len(indices):
+            began = perf_counter(), thread_time()
+            end = min(at + size, len(indices))
+            for element in node.stream(indices[at:end]):
+                at += 1
+                yield element
+            if at < end:  # it ended early
+                return
+            if at > 1:
+                size = at
+                wall, cpu = wall + perf_counter() - began[0], cpu + thread_time() - began[1]
+                if wall > max(_FIND_OUT_SECONDS, _CLEARLY_WAITING * cpu) and at < len(indices):
+                    self._alone = wall / (at - 1)
+                    self._tuner.observe(wall, cpu, 1, perf_counter())
+                    yield from self._read_together(node, indices[at:], self._tuner.wanted)
+                    return
 
     def _read_together(self, node: MapNode, indices: IndexArray, threads: int) -> Iterator[Any]:
         self.fanned = True
         pool = self._pool_of(threads)
         allocate = memory.allocator()
-        parts = np.array_split(indices, min(len(indices), _PARTS * threads))
+        count = max(_PARTS * threads, len(indices) // _MOST_RECORDS)
+        parts = np.array_split(indices, min(len(indices), count))
         waiting = deque([pool.submit(_read_part, node, part, allocate) for part in parts])
         try:
             while waiting:

@@ -63,7 +63,7 @@ class ReaderIterator(DatasetIterator[Any]):
                     if element is not None or self._allow_nones:
                         return element
                     self._drop()
-            except Exception as error:
+            except BaseException as error:
                 self._fail(error)
                 raise
             self._advance()
@@ -74,7 +74,7 @@ class ReaderIterator(DatasetIterator[Any]):
             more: list[Any] = []
             try:
                 more.extend(islice(self._items, missing))
-            except Exception as error:
+            except BaseException as error:
                 self._fail(error)
                 raise
             exhausted = len(more) < missing

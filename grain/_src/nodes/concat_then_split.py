@@ -223,7 +223,7 @@ class ConcatThenSplitIterator(DatasetIterator[Any]):
 
     def _write(self, pieces: list[list[Array]]) -> dict[str, Any]:
         arrays = list(zip(*pieces, strict=True))
-        (row,) = self._writer.write([Like(array) for array in pieces[0]], [pieces])
+        (row,) = self._writer.write([Like(array) for array in pieces[0]], [[own] for own in arrays])
         for name, number in self._bos:
             at = 0
             for array in arrays[number]:

@@ -119,7 +119,7 @@ class FlatMapIterator(DatasetIterator[Any]):
                     self._before = self._node.parent.state_before(self._parent.get_state()) or {}
                 if element is not None:
                     self._outputs = _outputs_of(self._node.function, element)
-            except Exception:
+            except BaseException:
                 self._before = self._parent.get_state()  # a later `next` goes on after the element that failed
                 raise
         self._next += 1

@@ -73,7 +73,7 @@ class OperationIterator(DatasetIterator[Any]):
             for record in self._outputs:
                 self._given += 1
                 return self._checked(record)
-        except Exception:
+        except BaseException:
             self._restart()  # an exception ends a generator: go on after the record that failed
             raise
         self._taken = self._given = 0

@@ -1,6 +1,7 @@
 """First-fit and best-fit packing: sequences of a stream share rows of fixed length."""
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
 from grain._src.nodes.packing_bins import Bins
-from grain._src.nodes.packing_features import Document, DocumentReader, Feature
+from grain._src.nodes.packing_features import Array, Document, DocumentReader, Feature
 from grain._src.nodes.packing_rows import Like, RowWriter
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
 
@@ -74,8 +75,11 @@ class _Group:
         self._aligned = any(feature.alignment > 1 for feature in node.features)
         self._writer = RowWriter(node.features, node.extras)
         self.bins = Bins(node.features, node.num_packing_bins, node.max_sequences_per_bin, node.best)
-        self._rows: list[list[Document]] = [[] for _ in range(node.num_packing_bins)]
-        self._starts: list[list[list[int]]] = [[] for _ in range(node.num_packing_bins)]
+        # By feature and row: the sequences, and where they begin; by row: the values that are only listed.
+        rows = range(node.num_packing_bins)
+        self._columns: list[list[list[Array]]] = [[[] for _ in rows] for _ in node.features]
+        self._starts: list[list[list[int]]] = [[[] for _ in rows] for _ in node.features]
+        self._extras: list[list[list[Any]]] = [[[] for _ in node.extras] for _ in rows]
         self._likes: list[Like] | None = None
         self._flat = False  # whether tokens are scalars
 
@@ -92,27 +96,38 @@ class _Group:
         row = self.bins.place(document.lengths)
         if row is None:
             return False
-        self._rows[row].append(document)
+        for column, array in zip(self._columns, document.arrays, strict=True):
+            column[row].append(array)
+        for listed, value in zip(self._extras[row], document.extras, strict=True):
+            listed.append(value)
         if self._aligned:
-            self._starts[row].append(self.bins.placed_at)
+            for starts, start in zip(self._starts, self.bins.placed_at, strict=True):
+                starts[row].append(start)
+        return True
+
+    def add_plain(self, arrays: list[Array]) -> bool:
+        """Adds the only sequences of as many elements, at most one for each empty row; says no if that is too simple."""
+        if not self.bins.plain or not (self._likes is None or self._flat):
+            return False
+        if self._likes is None:
+            self._likes, self._flat = [Like(arrays[0])], True
+        (column,) = self._columns
+        for row, array in zip(self.bins.place_all(list(map(len, arrays))), arrays, strict=True):
+            column[row].append(array)
         return True
 
     def filled(self) -> list[int]:
         """The rows with a document in them."""
-        return [number for number, documents in enumerate(self._rows) if documents]
+        return [number for number, count in enumerate(self.bins.counts) if count]
 
     def write(self, rows: Sequence[int]) -> list[dict[str, Any]]:
         """Returns rows as elements."""
         assert self._likes is not None
-        documents = [self._rows[row] for row in rows]
-        extras = None
-        if self._node.extras:
-            extras = [[list(v) for v in zip(*[document.extras for document in own], strict=True)] for own in documents]
         return self._writer.write(
             self._likes,
-            [[document.arrays for document in own] for own in documents],
-            [self._starts[row] for row in rows] if self._aligned else None,
-            extras,
+            [[column[row] for row in rows] for column in self._columns],
+            [[starts[row] for row in rows] for starts in self._starts] if self._aligned else None,
+            [self._extras[row] for row in rows],
         )
 
 
@@ -133,6 +148,8 @@ class PackIterator(DatasetIterator[Any]):
         self._filling = _Group(self._node, start)
         self._after = start
         self._carried: Document | None = None  # it did not fit the group before
+        self._ready: list[Any] = []  # elements of the parent that are yet to be added, in reverse
+        self._error: BaseException | None = None  # what the parent raised after them
         self._left: list[int] = []  # the rows of the group that is handed out that are not written yet, in reverse
         self._written: list[dict[str, Any]] = []  # and those that are, in reverse
 
@@ -175,20 +192,39 @@ class PackIterator(DatasetIterator[Any]):
         if self._carried is not None:
             carried, self._carried = self._carried, None
             group.add(carried)
-        bins, parent, read = group.bins, self._parent, self._reader.read_short
+        bins, parent, reader = group.bins, self._parent, self._reader
+        before: dict[str, Any] | None = None
         while True:
-            # While a row is empty any element fits, and where the parent was before it need not be known.
-            before = None if bins.empty else parent.get_state()
-            try:
-                element = next(parent)
-            except StopIteration:
-                self._after = parent.get_state()
-                return
-            document = read(element)
+            if not self._ready:
+                # While rows are empty so many elements fit, and where the parent was before them need not be known.
+                before = None if bins.empty else parent.get_state()
+                elements = self._pull(max(1, bins.empty))
+                if not elements:
+                    self._after = parent.get_state()
+                    return
+                arrays = reader.read_plain(elements) if before is None else None
+                if arrays is not None and group.add_plain(arrays):
+                    continue
+                self._ready = elements[::-1]
+            document = reader.read_short(self._ready.pop())
             if not group.add(document):
                 assert before is not None
                 self._after, self._carried = before, document
                 return
+
+    def _pull(self, count: int) -> list[Any]:
+        """Returns the next elements of the parent, at most `count`, none at the end; those before an error come first."""
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        elements: list[Any] = []
+        try:
+            elements.extend(islice(self._parent, count))
+        except BaseException as error:
+            if not elements:
+                raise
+            self._error = error
+        return elements
 
     def _order(self, group: _Group, filled: list[int], counter: int) -> list[int]:
         """Returns the rows in the order in which they are handed out."""

@@ -1,5 +1,6 @@
 """Which row of a group of rows a sequence goes to: first fit and best fit."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,7 +8,6 @@ import numpy as np
 from grain._src.nodes.packing_features import Feature
 
 _CLOSED = -1
-_FEW_ROWS = 64
 
 
 class Bins:
@@ -27,9 +27,10 @@ class Bins:
         self._free[:] = np.array([[feature.length] for feature in features])
         self._rows_free = list(self._free)  # a view a feature: what is compared
         self._left = self._free.sum(axis=0) if best else None  # over all features, also of rows that are closed
-        # One feature, first fit, few rows: a loop over plain ints is quicker than arrays.
-        plain = len(features) == 1 and not self._aligned and not best and count <= _FEW_ROWS
-        self._room = [features[0].length] * count if plain else None
+        # One feature, first fit: among the most that any row so far has free, which only grows, a search finds the row.
+        self.plain = len(features) == 1 and not self._aligned and not best
+        self._room = [features[0].length] * count if self.plain else []
+        self._most_room = self._room.copy()
         self._most = most
         self._unused = np.ones(count, bool) if best and most is not None else None  # rows without a single token
         self.counts = [0] * count
@@ -39,17 +40,8 @@ class Bins:
 
     def place(self, lengths: list[int]) -> int | None:
         """Returns the row that sequences of `lengths` go to, and makes the space theirs; None if they fit nowhere."""
-        if self._room is not None:
-            (length,) = lengths
-            for row, room in enumerate(self._room):
-                if room >= length:
-                    self._room[row] = room - length
-                    break
-            else:
-                return None
-            if self._count(row):
-                self._room[row] = _CLOSED
-            return row
+        if self.plain:
+            return self.place_all(lengths)[0] if self._most_room[-1] >= lengths[0] else None
         chosen = self._choose(lengths)
         if chosen is None:
             return None
@@ -68,6 +60,29 @@ class Bins:
         if self._count(row):
             self._free[:, row] = _CLOSED
         return row
+
+    def place_all(self, lengths: list[int]) -> list[int]:
+        """The rows of several sequences of the one feature of plain rows, each of which fits."""
+        room, most_room, counts = self._room, self._most_room, self.counts
+        rows = []
+        for length in lengths:
+            row = bisect_left(most_room, length)
+            rows.append(row)
+            counts[row] = seen = counts[row] + 1
+            if seen == 1:
+                self.empty -= 1
+            before = room[row]
+            room[row] = before - length if seen != self._most else _CLOSED
+            at, top = row, most_room[row - 1] if row else _CLOSED
+            while (
+                at < len(room) and most_room[at] == before
+            ):  # what this row had was the most up to the next that has more
+                top = max(top, room[at])
+                if top == before:
+                    break
+                most_room[at] = top
+                at += 1
+        return rows
 
     def _count(self, row: int) -> bool:
         """Takes note of one more sequence in a row; says whether that was the last it takes."""

@@ -145,6 +145,15 @@ class DocumentReader:
             raise KeyError(f"the element has no meta feature {name!r}: it has {list(element)}")
         return element[name]
 
+    def read_plain(self, elements: list[Any]) -> list[Array] | None:
+        """Returns the sequences of several elements at once where there is one in each, a vector that fits; else None."""
+        if self._only is None or set(map(type, elements)) != {dict}:
+            return None
+        arrays = [element.get(self._only) for element in elements]
+        if set(map(type, arrays)) != {np.ndarray} or [array.ndim for array in arrays].count(1) < len(arrays):
+            return None
+        return arrays if max(map(len, arrays)) <= self._limits[0] else None
+
     def read_short(self, element: Any) -> Document:
         """Returns the document in `element`, which must fit into an empty row."""
         if self._only is not None and type(element) is dict:

@@ -9,17 +9,12 @@ import numpy as np
 
 from grain._src.nodes.packing_features import Array, Feature
 
-_Documents: TypeAlias = Sequence[Sequence[Array]]  # the documents of a row, each a sequence a feature
+Column: TypeAlias = Sequence[Sequence[Array]]  # the sequences of one feature, row by row
 
 
 @functools.lru_cache(maxsize=8)
 def _counting(length: int) -> Array:
     return np.arange(length, dtype=np.int32)
-
-
-@functools.lru_cache(maxsize=8)
-def _zeros(length: int) -> Array:
-    return np.zeros(length, np.int32)
 
 
 class Like:
@@ -39,9 +34,7 @@ class Like:
             )
 
 
-def pack_values(
-    feature: Feature, like: Like, rows: Sequence[Sequence[Array]], starts: Sequence[Sequence[int]] | None = None
-) -> Array:
+def pack_values(feature: Feature, like: Like, rows: Column, starts: Sequence[Sequence[int]] | None = None) -> Array:
     """Returns an array of rows, each with its sequences at `starts`, or one after the other."""
     length = feature.length
     padding = np.zeros((length, *like.shape), like.dtype)
@@ -73,29 +66,28 @@ def pack_marks(
     length: int, rows: Sequence[Sequence[int]], starts: Sequence[Sequence[int]] | None = None
 ) -> tuple[Array, Array]:
     """Returns the segment ids (from 1, 0 in the padding) and the positions within each sequence, for rows of lengths."""
-    counting, zeros = _counting(length), _zeros(length)
     ids: list[int] = []
     spans: list[int] = []
-    positions: list[Array] = []
     for number, lengths in enumerate(rows):
         end = 0
         if starts is None:
             ids += range(1, len(lengths) + 1)
             spans += lengths
-            positions += [counting[:own] for own in lengths]
             end = sum(lengths)
         else:
             for segment, (start, own) in enumerate(zip(starts[number], lengths, strict=True), 1):
                 ids += (0, segment)
                 spans += (start - end, own)
-                positions += (zeros[: start - end], counting[:own])
                 end = start + own
         if end < length:
             ids.append(0)
             spans.append(length - end)
-            positions.append(zeros[end:])
-    shape = (len(rows), length)
-    return np.array(ids, np.int32).repeat(spans).reshape(shape), np.concatenate(positions).reshape(shape)
+    counts = np.array(spans)
+    segment_ids = np.array(ids, np.int32).repeat(counts)
+    begins = counts.cumsum(dtype=np.int32) - counts.astype(np.int32)
+    positions = _counting(len(rows) * length) - begins.repeat(counts)
+    positions *= segment_ids != 0
+    return segment_ids.reshape(-1, length), positions.reshape(-1, length)
 
 
 class RowWriter:
@@ -109,7 +101,7 @@ class RowWriter:
     def write(
         self,
         likes: Sequence[Like],
-        rows: Sequence[_Documents],
+        columns: Sequence[Column],
         starts: Sequence[Sequence[Sequence[int]]] | None = None,
         extras: Sequence[Sequence[list[Any]]] | None = None,
     ) -> list[dict[str, Any]]:
@@ -117,18 +109,17 @@ class RowWriter:
 
         Args:
           likes: dtype and token shape of each feature.
-          rows: the documents of each row.
-          starts: where the sequences of each document begin; one after the other if None.
+          columns: the sequences of each feature.
+          starts: where they begin; one after the other if None.
           extras: for each row the values of each unpacked meta feature.
         """
         written: list[dict[str, Any]] = [
-            dict(zip(self._extras, extras[number], strict=True)) if extras else {} for number in range(len(rows))
+            dict(zip(self._extras, extras[number], strict=True)) if extras else {} for number in range(len(columns[0]))
         ]
         marks: tuple[Array, Array] | None = None
         made_of: tuple[int, list[list[int]]] | None = None  # what the last marks are of
         for number, feature in enumerate(self._features):
-            arrays = [[document[number] for document in row] for row in rows]
-            own_starts = None if starts is None else [[document[number] for document in row] for row in starts]
+            arrays, own_starts = columns[number], None if starts is None else starts[number]
             for out, row in zip(written, pack_values(feature, likes[number], arrays, own_starts), strict=True):
                 put(out, feature.path, row)
             if feature.meta:

@@ -42,7 +42,7 @@ class RepeatIterator(DatasetIterator[Any]):
             except StopIteration:
                 self._next_epoch()
                 continue
-            except Exception:
+            except BaseException:
                 self._untouched = False  # a stream that fails is not empty
                 raise
             self._untouched = False

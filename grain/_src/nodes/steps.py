@@ -102,7 +102,7 @@ class ElementwiseIterator(DatasetIterator[Any]):
         try:
             for element in self._elements:
                 return element
-        except Exception as error:
+        except BaseException as error:
             self._fail(error)
             raise
         raise StopIteration
@@ -110,7 +110,7 @@ class ElementwiseIterator(DatasetIterator[Any]):
     def pull(self, count: int) -> list[Any]:
         try:
             return list(islice(self._elements, count))
-        except Exception as error:
+        except BaseException as error:
             self._fail(error)
             raise
 
@@ -119,7 +119,7 @@ class ElementwiseIterator(DatasetIterator[Any]):
             return getattr(self._parent, name)
         raise AttributeError(name)
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, error: BaseException) -> None:
         if not self._closed:
             place = getattr(self._parent, "record_position", None), getattr(self._parent, "record_source", None)
             annotate_steps(error, self.steps, *place)

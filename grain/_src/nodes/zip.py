@@ -94,7 +94,7 @@ class ZipIterator(DatasetIterator[Any]):
             if self._strict:
                 self._check_ends(len(elements))
             raise
-        except Exception:
+        except BaseException:
             # The parents before the one that failed are one element ahead: all of them try this element again.
             set_states(self._parents, before)
             raise

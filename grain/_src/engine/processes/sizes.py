@@ -3,7 +3,7 @@
 from grain._src.engine.processes.task import Reply, Task
 
 _SECONDS = 16e-3
-_BYTES = 1 << 20
+_BYTES = 4 << 20
 _MOST_SECONDS = 0.5  # and
 _MOST_BYTES = 32 << 20  # of a block that several threads read, because reading waits
 
