@@ -1,6 +1,6 @@
 """The process executor: a pool of stateless workers, and the iterators that feed and read it.
 
-Its modules are loaded when the first `mp_prefetch` runs, those that pickle while its first worker starts.
+Its modules are loaded when the first `mp_prefetch` runs; what encodes and decodes, while its first worker starts.
 """
 
 import importlib
@@ -13,25 +13,39 @@ if TYPE_CHECKING:
     from grain._src.engine.processes.remote import RemoteIterator
     from grain._src.engine.processes.spread import SpreadIterator
     from grain._src.engine.processes.stage import StageIterator
+    from grain._src.transport.codec import decode
+    from grain._src.transport.failure import decode_error
 
 in_worker = False  # whether this process is a worker, which starts no workers of its own
 
 _HOMES = {
-    "Pool": "pool",
-    "PooledIterator": "pooled",
-    "RemoteIterator": "remote",
-    "SpreadIterator": "spread",
-    "StageIterator": "stage",
-    "dump_init": "parcels",
-    "dump_work": "parcels",
+    "Pool": "engine.processes.pool",
+    "PooledIterator": "engine.processes.pooled",
+    "RemoteIterator": "engine.processes.remote",
+    "SpreadIterator": "engine.processes.spread",
+    "StageIterator": "engine.processes.stage",
+    "decode": "transport.codec",
+    "decode_error": "transport.failure",
+    "dump_init": "engine.processes.parcels",
+    "dump_work": "engine.processes.parcels",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = globals()[name] = getattr(importlib.import_module(f"grain._src.{_HOMES[name]}"), name)
     return value
 
 
-__all__ = ["Pool", "PooledIterator", "RemoteIterator", "SpreadIterator", "StageIterator", "dump_init", "dump_work"]
+__all__ = [
+    "Pool",
+    "PooledIterator",
+    "RemoteIterator",
+    "SpreadIterator",
+    "StageIterator",
+    "decode",
+    "decode_error",
+    "dump_init",
+    "dump_work",
+]

@@ -23,7 +23,6 @@ from grain._src.engine.processes.task import Reply, Task
 from grain._src.errors import UnpicklableError, WorkerDied, WorkerError
 from grain._src.options import MultiprocessingOptions
 from grain._src.transport.channel import ChannelClosed, Frame
-from grain._src.transport.failure import decode_error
 
 if TYPE_CHECKING:
     from grain._src.transport.share import Shared
@@ -290,7 +289,7 @@ class Pool:
                 task = worker.tasks[0]
                 assert task.number == number
                 worker.since = time.monotonic()
-                failure = None if error is None else decode_error(error)
+                failure = None if error is None else processes.decode_error(error)
                 if isinstance(failure, MemoryError) and not task.deaths:
                     worker.condemn()  # a fresh one has more room; its end counts as a death of the block
                     return
@@ -310,7 +309,7 @@ class Pool:
             case (tag, number, module, error) if tag == UNKNOWN_MODULE:
                 self._send_by_value(worker, number, module, error)
             case (tag, error) if tag == FAILED:
-                self._broken = decode_error(error)
+                self._broken = processes.decode_error(error)
                 raise self._broken
 
     @staticmethod
@@ -322,7 +321,7 @@ class Pool:
         """Sends a stage again with a module that the worker cannot import pickled into it."""
         loaded = sys.modules.get(module)
         if loaded is None or (number, module) in worker.sent_by_value:
-            self._broken = decode_error(error)
+            self._broken = processes.decode_error(error)
             raise self._broken
         import cloudpickle
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from grain._src.engine import processes
 from grain._src.transport.lease import Leases
 
 
@@ -68,7 +69,5 @@ class Reply:
 
     def elements(self) -> list[Any]:
         """What the block gave, decoded; to be called once."""
-        from grain._src.transport.codec import decode  # loaded while the first worker starts
-
-        elements: list[Any] = decode(self.head, self.body, self.leases) if self.head is not None else []
+        elements: list[Any] = processes.decode(self.head, self.body, self.leases) if self.head is not None else []
         return elements
