@@ -12,7 +12,7 @@ from benchmarks.environments import NotInstalled, import_root, python
 from benchmarks.process import Process
 from benchmarks.run import Bench, all_versions, circumstances
 
-_SHORT_BUDGET = 13 * 60.0
+_SHORT_MINUTES = 13.5
 RESULTS = ROOT / "benchmarks" / "results"
 
 
@@ -24,7 +24,8 @@ def _arguments() -> argparse.Namespace:
     run.add_argument("--short", action="store_true", help="the short set, in under 15 minutes")
     run.add_argument("--row", help="only rows whose name contains this")
     run.add_argument("--contestants", help="only these, separated by commas")
-    run.add_argument("--repetitions", type=int)
+    run.add_argument("--repetitions", type=int, help="of each row, at the most")
+    run.add_argument("--minutes", type=float, help="for all rows together: more of them, more repetitions")
     run.add_argument("--seconds", type=float, help="the time that one measurement takes")
     run.add_argument("--results", type=Path, default=RESULTS, help="where to write (default: %(default)s)")
     for name, about in (
@@ -49,7 +50,8 @@ def _run(options: argparse.Namespace) -> int:
         print(
             f"the machine is busy (load {made_by['machine']['load']}): ratios will be noisy, most of all with workers"
         )
-    with Bench(repetitions, seconds, _SHORT_BUDGET if options.short else float("inf")) as bench:
+    minutes = options.minutes or (_SHORT_MINUTES if options.short else float("inf"))
+    with Bench(repetitions, seconds, 60 * minutes) as bench:
         rows = bench.describe()
         known = {row["workload"] for row in rows}
         if unknown := set(options.names) - known:

@@ -86,7 +86,7 @@ class Bench:
             defaults = row["defaults"] or (name == "torch" and not row["more"])
             turns += [(name, setting) for setting in settings(name, row["workers"], defaults)]
         found: dict[str, Any] = {label(*turn): {"values": []} for turn in turns}
-        for repetition in range(self._repetitions):
+        for repetition in range(1 if row["steady"] else self._repetitions):
             settled = all(_settled(entry, row["more"]) for entry in found.values())
             if repetition >= _FEWEST and (settled or time.perf_counter() > end):
                 break

@@ -41,6 +41,7 @@ def describe() -> list[dict[str, Any]]:
                     "unit": row.metric.unit,
                     "more": row.metric.more,
                     "fresh": row.metric.fresh,
+                    "steady": row.metric.steady,
                     "short": row.short,
                     "workers": row.params.get("workers"),
                     "defaults": row.defaults,

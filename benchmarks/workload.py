@@ -14,12 +14,14 @@ class Metric:
     take: gets the pipeline's maker and the seconds it may use, and answers in `unit` for one item.
     more: whether a larger number is better.
     fresh: whether each repetition needs a new process.
+    steady: whether repetitions do not differ, so that one is enough.
     """
 
     unit: str
     take: Callable[[Make, float], float]
     more: bool = True
     fresh: bool = False
+    steady: bool = False
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,10 @@ class DocumentReader:
 
     def read(self, element: Any) -> Document:
         """Returns the document in `element`."""
+        if self._only is not None and type(element) is dict:
+            array = element.get(self._only)
+            if type(array) is np.ndarray and array.ndim:
+                return Document([array], [len(array)], [])
         try:
             arrays = [element[name] for name in self._names]
         except (KeyError, TypeError, IndexError):
@@ -156,10 +160,6 @@ class DocumentReader:
 
     def read_short(self, element: Any) -> Document:
         """Returns the document in `element`, which must fit into an empty row."""
-        if self._only is not None and type(element) is dict:
-            array = element.get(self._only)
-            if type(array) is np.ndarray and array.ndim and len(array) <= self._limits[0]:
-                return Document([array], [len(array)], [])
         document = self.read(element)
         for length, limit in zip(document.lengths, self._limits, strict=True):
             if length > limit:

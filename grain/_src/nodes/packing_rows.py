@@ -82,11 +82,12 @@ def pack_marks(
         if end < length:
             ids.append(0)
             spans.append(length - end)
-    counts = np.array(spans)
-    segment_ids = np.array(ids, np.int32).repeat(counts)
-    begins = counts.cumsum(dtype=np.int32) - counts.astype(np.int32)
-    positions = _counting(len(rows) * length) - begins.repeat(counts)
-    positions *= segment_ids != 0
+    begins = itertools.accumulate(spans, initial=0)
+    marks = np.array([ids, list(itertools.islice(begins, len(ids)))], np.int32).repeat(spans, axis=1)
+    segment_ids, positions = marks
+    np.subtract(_counting(len(rows) * length), positions, out=positions)
+    if 0 in ids:
+        positions *= segment_ids != 0
     return segment_ids.reshape(-1, length), positions.reshape(-1, length)
 
 
