@@ -53,6 +53,13 @@ def number(name: str, value: Any) -> float:
     return value  # type: ignore[return-value]
 
 
+def flag(name: str, value: Any) -> bool:
+    """Returns `value` if it is true or false; a string, of which "False" would be true, is refused."""
+    if isinstance(value, str) or value not in (True, False):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def function(name: str, value: Any) -> Callable[..., Any]:
     """Returns `value` if it can be called."""
     if not callable(value):

@@ -78,6 +78,7 @@ class Batch:
 
     def __post_init__(self) -> None:
         arguments.positive("batch_size", self.batch_size)
+        arguments.flag("drop_remainder", self.drop_remainder)
 
 
 class DatasetSelectionMap(abc.ABC):

@@ -24,6 +24,9 @@ class Far(DatasetSelectionMap):
     [
         (lambda: R.batch(0), ValueError, "batch_size must be a positive integer, got 0"),
         (lambda: S.batch(-1), ValueError, "batch_size must be a positive integer, got -1"),
+        (lambda: R.batch(2, drop_remainder="False"), TypeError, "drop_remainder must be True or False, got 'False'"),
+        (lambda: S.batch(2, drop_remainder=2), TypeError, "drop_remainder must be True or False, got 2"),
+        (lambda: grain.transforms.Batch(2, None), TypeError, "drop_remainder must be True or False, got None"),
         (lambda: R.batch("2"), TypeError, "batch_size must be an integer, got '2'"),
         (lambda: S.batch(None), TypeError, "batch_size must be an integer, got None"),
         (lambda: R.batch(2, batch_fn=3), TypeError, "batch_fn must be a function"),

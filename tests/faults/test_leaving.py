@@ -5,6 +5,7 @@ import os
 import signal
 import textwrap
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import psutil
@@ -153,6 +154,18 @@ def test_close_does_not_wait_for_long_work():
     assert next(it) == 0
     it.close()
     assert children() == []
+
+
+@pytest.mark.usefixtures("nothing_is_left")
+def test_who_waits_while_another_thread_closes_is_told():
+    it = iter(M.range(8).map(lambda x: time.sleep(0 if x < 1 else 100) or x).to_iter_dataset().mp_prefetch(two()))
+    assert next(it) == 0
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(next, it)
+        time.sleep(0.3)
+        it.close()
+        with pytest.raises(ValueError, match="closed iterator"):
+            waiting.result(timeout=10)
 
 
 def two(**options):

@@ -122,7 +122,8 @@ class IterDataset(Dataset[T]):
         size = arguments.positive("batch_size", batch_size)
         if batch_fn is not None:
             arguments.function("batch_fn", batch_fn)
-        return IterDataset._of(batch.StreamBatch(self._node, size, bool(drop_remainder), batch_fn), (self,))
+        drop = arguments.flag("drop_remainder", drop_remainder)
+        return IterDataset._of(batch.StreamBatch(self._node, size, drop, batch_fn), (self,))
 
     def mp_prefetch(
         self,

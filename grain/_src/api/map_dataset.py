@@ -202,7 +202,8 @@ class MapDataset(Dataset[T]):
                 "`MapDataset.batch` can not follow `MapDataset.filter` or `flat_map`, which leave holes. Convert to an "
                 "`IterDataset` with `to_iter_dataset()` before calling `batch`."
             )
-        return MapDataset._of(batch.Batch(self._map_node, size, bool(drop_remainder), batch_fn), (self,))
+        drop = arguments.flag("drop_remainder", drop_remainder)
+        return MapDataset._of(batch.Batch(self._map_node, size, drop, batch_fn), (self,))
 
     def repeat(self, num_epochs: int | None = None, *, reseed_each_epoch: bool = True) -> MapDataset[T]:
         """Returns the dataset `num_epochs` times over, without end by default.

@@ -226,4 +226,5 @@ class RebatchIterDataset(IterDataset[Any]):
 
     def __init__(self, parent: Dataset[Any], batch_size: int, drop_remainder: bool = False) -> None:
         super().__init__(parent)
-        self._own_node = StreamRebatch(parent._node, arguments.positive("batch_size", batch_size), bool(drop_remainder))
+        size, drop = arguments.positive("batch_size", batch_size), arguments.flag("drop_remainder", drop_remainder)
+        self._own_node = StreamRebatch(parent._node, size, drop)

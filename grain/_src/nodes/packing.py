@@ -106,7 +106,7 @@ class _Group:
         return True
 
     def add_plain(self, arrays: list[Array]) -> bool:
-        """Adds the only sequences of as many elements, at most one for each empty row; says no if that is too simple."""
+        """Adds the one sequence of each of several elements, no more than rows are empty; says no if rows are not plain."""
         if not self.bins.plain or not (self._likes is None or self._flat):
             return False
         if self._likes is None:

@@ -73,10 +73,9 @@ class Bins:
                 self.empty -= 1
             before = room[row]
             room[row] = before - length if seen != self._most else _CLOSED
+            # What this row had was the most, up to the next row that has more.
             at, top = row, most_room[row - 1] if row else _CLOSED
-            while (
-                at < len(room) and most_room[at] == before
-            ):  # what this row had was the most up to the next that has more
+            while at < len(room) and most_room[at] == before:
                 top = max(top, room[at])
                 if top == before:
                     break

@@ -126,8 +126,7 @@ class Pool:
 
     def start(self) -> None:
         """Starts the processes if they are not running."""
-        if self._closed:
-            raise ValueError("Trying to advance a closed iterator: its worker processes have ended")
+        self._check_open()
         # The others start when one has answered: they would only slow each other, and the first element, down.
         while len(self._workers) < (self.num_workers if self._all_start else 1):
             self._spawn(len(self._workers))
@@ -136,9 +135,9 @@ class Pool:
         self._all_start = True
         self.start()
 
-    @property
-    def _closed(self) -> bool:
-        return not self._end.alive
+    def _check_open(self) -> None:
+        if not self._end.alive:
+            raise ValueError("Trying to advance a closed iterator: its worker processes have ended")
 
     def close(self) -> None:
         """Ends the processes."""
@@ -340,6 +339,7 @@ class Pool:
 
     def _bury(self, worker: WorkerProcess) -> None:
         """Replaces a worker that has died and has its blocks computed again."""
+        self._check_open()  # or somebody has ended all of them, while this thread waited
         status = worker.end()
         self._sockets.unregister(worker.socket)
         del self._by_socket[worker.socket]
