@@ -17,7 +17,7 @@ from grain._src.trees import Allocate
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-_ROUNDS = 32  # at the end of a block threads have nothing to do
+_ROUNDS = 16  # at the end of a block threads have nothing to do
 _PARTS = 2  # for each thread, so that one slow element does not keep all of them waiting
 _MOST_RECORDS = 8  # of a part
 _CLEARLY_WAITING = 8
