@@ -29,6 +29,7 @@ class ShardOptions:
             raise ValueError(
                 f"shard_index must be between 0 and shard_count - 1 = {self.shard_count - 1}, got {self.shard_index!r}"
             )
+        arguments.flag("drop_remainder", self.drop_remainder)
 
 
 @dataclasses.dataclass(frozen=True, init=False)

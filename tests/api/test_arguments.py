@@ -26,6 +26,11 @@ class Far(DatasetSelectionMap):
         (lambda: S.batch(-1), ValueError, "batch_size must be a positive integer, got -1"),
         (lambda: R.batch(2, drop_remainder="False"), TypeError, "drop_remainder must be True or False, got 'False'"),
         (lambda: S.batch(2, drop_remainder=2), TypeError, "drop_remainder must be True or False, got 2"),
+        (
+            lambda: grain.sharding.ShardOptions(0, 2, "False"),
+            TypeError,
+            "drop_remainder must be True or False, got 'Fal",
+        ),
         (lambda: grain.transforms.Batch(2, None), TypeError, "drop_remainder must be True or False, got None"),
         (lambda: R.batch("2"), TypeError, "batch_size must be an integer, got '2'"),
         (lambda: S.batch(None), TypeError, "batch_size must be an integer, got None"),

@@ -96,7 +96,7 @@ def test_what_a_user_sets_for_the_c_library_stays(own, monkeypatch):
 
 
 @pytest.mark.parametrize("own", [None, "26"])
-def test_threads_of_linear_algebra_do_not_spin_in_workers_unless_the_user_says_so(own, monkeypatch):
+def test_threads_of_linear_algebra_soon_sleep_in_workers_unless_the_user_says_otherwise(own, monkeypatch):
     monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT", raising=False)
     if own:
         monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", own)

@@ -33,8 +33,8 @@ _HIDDEN_ACCELERATORS = {
 # reading the old contents of the memory into it first takes as long as the copy.
 _COPY_PAST_CACHE = "glibc.cpu.x86_non_temporal_threshold"
 _COPY_PAST_CACHE_BYTES = 4 << 20
-# The threads of a linear algebra library spin for the time of so many (a power of two) cycles after they were started and
-# after each use: 25 ms by default, on a core that the other workers need.
+# The threads of NumPy's linear algebra spin for so many cycles (a power of two) after they were started and after each
+# use. By default that takes half as much processor time again as all of `import numpy`, on a core that others need.
 _SPIN = {"OPENBLAS_THREAD_TIMEOUT": "18"}
 _EXIT_SECONDS = 0.1
 _DYING_SECONDS = 5.0  # a core dump takes its time
