@@ -8,18 +8,6 @@ from grain._src import arguments
 from grain._src.frozen import Frozen, frozen
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class AutotuneValue:
-    """A number that a tuner chose, with what it may become."""
-
-    value: int
-    min_value: int | None = None
-    max_value: int | None = None
-
-    def __index__(self) -> int:
-        return self.value
-
-
 @dataclasses.dataclass
 class ReadOptions:
     """How `to_iter_dataset` reads ahead in the background.
@@ -84,8 +72,8 @@ class _Default(Frozen):
     value: Any
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class DatasetOptions:
+@frozen
+class DatasetOptions(Frozen):
     """Options of a whole pipeline, set with `grain.experimental.WithOptionsIterDataset`.
 
     >>> DatasetOptions(filter_warn_threshold_ratio=None).filter_warn_threshold_ratio is None
@@ -98,33 +86,36 @@ class DatasetOptions:
       min_shm_size: arrays smaller than this many bytes travel in messages instead of shared memory.
     """
 
-    filter_warn_threshold_ratio: Any = _Default(0.9)
-    filter_raise_threshold_ratio: Any = _Default(None)
-    execution_tracking_mode: Any = _Default(ExecutionTrackingMode.DISABLED)
-    min_shm_size: Any = _Default(0)
+    filter_warn_threshold_ratio: Any
+    filter_raise_threshold_ratio: Any
+    execution_tracking_mode: Any
+    min_shm_size: Any
 
-    _user_set_fields: frozenset[str] = dataclasses.field(default=frozenset(), init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        given = []
-        for field in dataclasses.fields(self):
-            if not field.init:
-                continue
-            value = getattr(self, field.name)
-            if isinstance(value, _Default):
-                object.__setattr__(self, field.name, value.value)
-            else:
-                given.append(field.name)
-        object.__setattr__(self, "_user_set_fields", frozenset(given))
+    def __init__(
+        self,
+        *,
+        filter_warn_threshold_ratio: Any = _Default(0.9),
+        filter_raise_threshold_ratio: Any = _Default(None),
+        execution_tracking_mode: Any = _Default(ExecutionTrackingMode.DISABLED),
+        min_shm_size: Any = _Default(0),
+    ) -> None:
+        chosen = {
+            "filter_warn_threshold_ratio": filter_warn_threshold_ratio,
+            "filter_raise_threshold_ratio": filter_raise_threshold_ratio,
+            "execution_tracking_mode": execution_tracking_mode,
+            "min_shm_size": min_shm_size,
+        }
+        values = {name: value.value if isinstance(value, _Default) else value for name, value in chosen.items()}
         for name in ("filter_warn_threshold_ratio", "filter_raise_threshold_ratio"):
-            ratio = getattr(self, name)
+            ratio = values[name]
             if ratio is not None and not 0 <= arguments.number(name, ratio) <= 1:
                 raise ValueError(f"{name} must be None or between 0 and 1, got {ratio!r}")
+        super().__init__(**values)
+        self.__dict__["_given"] = [name for name, value in chosen.items() if not isinstance(value, _Default)]
 
     def merge(self, other: "DatasetOptions | None") -> "DatasetOptions":
         """Returns these options, completed by those of `other` that are not set here."""
         if other is None:
             return self
-        given = {name: getattr(other, name) for name in other._user_set_fields}
-        given.update({name: getattr(self, name) for name in self._user_set_fields})
+        given = {name: getattr(options, name) for options in (other, self) for name in options.__dict__["_given"]}
         return DatasetOptions(**given)

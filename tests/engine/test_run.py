@@ -1,9 +1,11 @@
-"""Starting a pipeline: who may watch it, and who computes without an interpreter lock."""
+"""Starting a pipeline: who may watch it, when workers start, and who computes without an interpreter lock."""
 
 import dataclasses
+import gc
 import threading
 
 import psutil
+import pytest
 
 import grain
 from grain._src.engine import run
@@ -52,3 +54,40 @@ def test_without_an_interpreter_lock_threads_serve_instead_of_processes(monkeypa
         assert set(psutil.Process().children()) == before
     assert [x for x, _ in elements] == list(range(100))
     assert threading.main_thread().name not in {name for _, name in elements}
+
+
+def worker_pids():
+    children = psutil.Process().children()
+    return [child.pid for child in children if any("processes.worker" in word for word in child.cmdline())]
+
+
+def test_iter_starts_one_worker_which_loads_while_nothing_is_asked_for():
+    ds = grain.MapDataset.range(10).to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(num_workers=2))
+    before = worker_pids()
+    with iter(ds) as it:
+        started = set(worker_pids()) - set(before)
+        assert len(started) == 1, "the others follow when it has answered"
+        it.set_state({"next_index": 4})
+        assert next(it) == 4
+        assert started <= set(worker_pids()), "it is the one that computes"
+    assert worker_pids() == before
+
+
+def test_an_iterator_that_nobody_asks_leaves_nothing_behind():
+    before = worker_pids()
+    it = iter(grain.MapDataset.range(10).to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(num_workers=2)))
+    assert len(worker_pids()) == len(before) + 1
+    del it
+    assert worker_pids() == before
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_starting_workers_leaves_the_garbage_collector_as_it_was(collects):
+    ds = grain.MapDataset.range(10).to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(num_workers=1))
+    (gc.enable if collects else gc.disable)()
+    try:
+        with iter(ds) as it:
+            assert gc.isenabled() is collects
+            assert next(it) == 0 and gc.isenabled() is collects
+    finally:
+        gc.enable()

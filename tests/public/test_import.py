@@ -38,6 +38,11 @@ def test_nothing_optional_is_loaded_by_any_public_module():
     assert sorted(heavy & set(loaded)) == []
 
 
+def test_the_options_of_workers_come_without_named_shared_memory():
+    loaded = run("import grain\ngrain.multiprocessing.MultiprocessingOptions\nimport sys\nprint(*sys.modules)").split()
+    assert not {"multiprocessing.shared_memory", "concurrent.futures"} & set(loaded)
+
+
 def test_import_has_no_side_effects():
     code = """
 import threading, signal, warnings, logging, numpy

@@ -1,7 +1,10 @@
 """Starts a pipeline: turns its nodes into running iterators."""
 
+import contextlib
 import dataclasses
+import gc
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from grain._src.engine import processes
@@ -89,9 +92,23 @@ def _spread(node: ProcessPrefetch) -> DatasetIterator[Any]:
     if not _has_lock():
         # Threads that run at once need no processes: those that read, and one that runs the rest ahead.
         return AheadIterator(_start(node.parent), node.options.num_workers * (1 + node.options.per_worker_buffer_size))
-    pool = processes.Pool(node.options, node.worker_init_fn)
+    with _collecting_later():
+        pool = processes.Pool(node.options, node.worker_init_fn)
+        pool.start()  # the first one loads its modules while this process restores a checkpoint, or compiles
     with context.using(dataclasses.replace(here, workers=pool)):
         return processes.PooledIterator(_start(node.parent), pool)
+
+
+@contextlib.contextmanager
+def _collecting_later() -> Iterator[None]:
+    """Puts off a garbage collection that is due: with much data in memory it takes long, and a worker can start meanwhile."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _read(node: ToIter) -> DatasetIterator[Any]:

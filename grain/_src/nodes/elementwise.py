@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grain._src.frozen import frozen
 from grain._src.indexing.permutation import IndexArray
-from grain._src.indexing.rng import RngPool
 from grain._src.nodes.base import ElementNode, MapNode
+
+if TYPE_CHECKING:
+    from grain._src.indexing.rng import RngPool
 
 
 @frozen
@@ -64,7 +66,9 @@ class RandomMap(ElementNode):
     seed: int
 
     @cached_property
-    def _rngs(self) -> RngPool:
+    def _rngs(self) -> "RngPool":
+        from grain._src.indexing.rng import RngPool
+
         return RngPool(self.seed)
 
     def get(self, index: int) -> Any:

@@ -3,14 +3,16 @@
 import abc
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from grain._src.frozen import frozen
-from grain._src.indexing.rng import RngPool
 from grain._src.nodes.base import Node
 from grain._src.nodes.blame import annotate_steps
 from grain._src.nodes.drops import WINDOW, Drops
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_elements, field
+
+if TYPE_CHECKING:
+    from grain._src.indexing.rng import RngPool
 
 
 class Root(Protocol):
@@ -276,11 +278,13 @@ class StreamRandomMap(Step):
         return None if above is None else {"parent": above, "index_for_rng": state["index_for_rng"] - 1}
 
     def start(self, root: Root) -> StepRun:
+        from grain._src.indexing.rng import RngPool
+
         return _RandomMapRun(self.function, RngPool(self.seed), root)
 
 
 class _RandomMapRun(StepRun):
-    def __init__(self, function: Callable[..., Any], rngs: RngPool, root: Any) -> None:
+    def __init__(self, function: Callable[..., Any], rngs: "RngPool", root: Any) -> None:
         self.function = function
         self.rngs = rngs
         self.root = root

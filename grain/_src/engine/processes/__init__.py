@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from grain._src.engine.processes.spread import SpreadIterator
     from grain._src.engine.processes.stage import StageIterator
     from grain._src.transport.codec import decode
-    from grain._src.transport.failure import decode_error
+    from grain._src.transport.failure import decode_error, encode_error
 
 in_worker = False  # whether this process is a worker, which starts no workers of its own
 
@@ -28,6 +28,7 @@ _HOMES = {
     "decode_error": "transport.failure",
     "dump_init": "engine.processes.parcels",
     "dump_work": "engine.processes.parcels",
+    "encode_error": "transport.failure",
 }
 
 
@@ -48,4 +49,5 @@ __all__ = [
     "decode_error",
     "dump_init",
     "dump_work",
+    "encode_error",
 ]

@@ -37,7 +37,7 @@ _ALONE_SECONDS = 0.1  # so long the first worker may take for its first block be
 
 
 class Pool:
-    """Worker processes, started when the first block is submitted."""
+    """Worker processes: one at first, and the others when it has answered."""
 
     def __init__(
         self, options: MultiprocessingOptions, worker_init_fn: Callable[[int, int], None] | None = None

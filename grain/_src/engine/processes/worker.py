@@ -20,7 +20,6 @@ from grain._src.options import DatasetOptions
 from grain._src.transport.arena import Arena
 from grain._src.transport.channel import Channel, ChannelClosed, Frame, channel_of
 from grain._src.transport.codec import encode
-from grain._src.transport.failure import encode_error
 from grain._src.transport.share import load_shared
 
 _GRACE_SECONDS = 1.0
@@ -85,7 +84,7 @@ class _Server:
                 pickle.loads(body)(index, count)
             except BaseException as error:
                 error.add_note(f"grain: raised by worker_init_fn in worker process {index}")
-                self._channel.send((FAILED, encode_error(error)))
+                self._channel.send((FAILED, processes.encode_error(error)))
         self._channel.send((READY, True))
 
     def _stage(self, number: int, payload: bytes, fds: tuple[int, ...]) -> None:
@@ -95,10 +94,10 @@ class _Server:
             with context.using(_SILENT):
                 self._stages[number] = make_local(load_shared(payload, fds), self._workers, self._beat)
         except ModuleNotFoundError as error:
-            self._channel.send((UNKNOWN_MODULE, number, error.name, encode_error(error)))
+            self._channel.send((UNKNOWN_MODULE, number, error.name, processes.encode_error(error)))
         except BaseException as error:
             error.add_note("grain: raised in a worker process while unpickling the pipeline")
-            self._channel.send((FAILED, encode_error(error)))
+            self._channel.send((FAILED, processes.encode_error(error)))
         if collects:
             _collect_again()
 
@@ -117,12 +116,12 @@ class _Server:
         box = [outcome.elements]
         del outcome.elements  # the codec hands arrays over without a copy only if nobody else holds them
         marks, state = outcome.marks, outcome.state
-        error = encode_error(outcome.error) if outcome.error is not None else None
+        error = processes.encode_error(outcome.error) if outcome.error is not None else None
         try:
             encoded = encode(box, self._arena)
         except Exception as unpicklable:
             unpicklable.add_note("grain: raised while sending elements from a worker process to the training process")
-            error, state = encode_error(unpicklable), None
+            error, state = processes.encode_error(unpicklable), None
             count = _picklable(box[0])
             encoded, marks = encode([box[0][:count]], self._arena), None if marks is None else marks[:count]
         message = (DONE, task, encoded.head, marks, error, state, outcome.holes, seconds, size, outcome.records)
