@@ -195,3 +195,50 @@ def test_workers_change_neither_rows_nor_states():
         for row in plain:
             assert np.array_equal(row["x"], next(spread)["x"])
             assert spread.get_state() == plain.get_state()
+
+
+def steps(ds):
+    """The rows with the states after them; an error in place of the row that it comes at."""
+    it, found = iter(ds), []
+    while True:
+        try:
+            row = next(it)
+        except StopIteration:
+            return found
+        except ValueError as error:
+            row = str(error)
+        found.append(
+            (row if isinstance(row, str) else {name: own.tolist() for name, own in row.items()}, it.get_state())
+        )
+
+
+def mixed():
+    """Documents of several dtypes, some that are bad, some whose tokens have another shape."""
+    rng = np.random.default_rng(3)
+    kinds = [np.int32] * 40 + [np.int64] * 40 + [np.float32] * 20
+    found = [{"x": np.arange(rng.integers(1, 12), dtype=kind)} for kind in kinds for _ in range(2)]
+    found[90] = {"y": 1}
+    found[121] = {"x": np.ones((3, 2))}
+    return found
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_rows_filled_several_at_a_time_are_those_filled_one_by_one(monkeypatch, slow):
+    ds = split(mixed())
+    if slow:
+        monkeypatch.setattr(concat_then_split, "_QUICK_SECONDS", 0.0)
+    together = steps(ds)
+    monkeypatch.setattr(concat_then_split, "rows_at_once", lambda features: 1)
+    assert together == steps(ds)
+    assert [at for at, (row, _) in enumerate(together) if isinstance(row, str)], "errors come at their places"
+
+
+def test_a_state_between_rows_that_were_filled_together_resumes_right_there():
+    ds = split(documents((3, 11, 5, 7, 2, 9) * 20))
+    every = values(ds)
+    it = iter(ds)
+    for at in range(1, len(every)):
+        next(it)
+        other = iter(ds)
+        other.set_state(it.get_state())
+        assert values(other) == every[at:]

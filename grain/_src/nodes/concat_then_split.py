@@ -2,19 +2,23 @@
 
 import enum
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import takewhile
+from time import perf_counter
+from typing import Any, NamedTuple
 
 from grain._src.errors import StateError
 from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
 from grain._src.nodes.packing_features import Array, Document, DocumentReader, Feature
-from grain._src.nodes.packing_rows import Like, RowWriter
+from grain._src.nodes.packing_rows import Like, RowWriter, rows_at_once
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
 
 # Elements that are passed through unsplit wait until the row that was begun before them is complete. So that a stream of
 # nothing else does not collect in memory, the row is closed when this many wait.
 MOST_WAITING = 1024
+# Rows that are had sooner are filled several at a time, to be written together.
+_QUICK_SECONDS = 1e-3
 
 Cut = list[tuple[int, int]]  # from where to where in each feature
 Slices = dict[str, tuple[int, int]]  # the same by name, of the features that are split
@@ -57,6 +61,19 @@ class StreamConcatThenSplit(StreamNode):
 
     def build(self, parents: Sequence[DatasetIterator[Any]]) -> DatasetIterator[Any]:
         return ConcatThenSplitIterator(self, parents[0])
+
+
+class _Filled(NamedTuple):
+    """A row that is complete, with the state after it is handed out."""
+
+    pieces: list[list[Array]]
+    start: tuple[dict[str, Any], Slices | None]
+    handed: int
+
+    @property
+    def kind(self) -> list[tuple[Any, Any]]:
+        """What the arrays are; rows of one kind can be written together."""
+        return [(array.dtype, array.shape[1:]) for array in self.pieces[0]]
 
 
 class _Row:
@@ -118,6 +135,7 @@ class ConcatThenSplitIterator(DatasetIterator[Any]):
         self._keys = frozenset(self._names)
         self._meta = [number for number, feature in enumerate(node.features) if feature.meta]
         self._limits = [feature.length for feature in node.features]
+        self._most_at_once = rows_at_once(node.features)
         self._bos = [(name, number) for number, name in enumerate(self._names) if name in node.bos_features]
         self._begin(parent.get_state(), None, 0)
 
@@ -131,30 +149,58 @@ class ConcatThenSplitIterator(DatasetIterator[Any]):
         self._waiting: list[Document] = []
         self._rest: tuple[Document, Cut | None, dict[str, Any]] | None = None
         self._left_of_first = slices
-        self._ready: list[list[list[Array]]] = []  # rows of pieces, in reverse
+        self._filled: list[_Filled] = []  # rows that are not written yet, in reverse
+        self._written: list[dict[str, Any]] = []  # what the last of them look like, in reverse
+        self._at_once = 1
+        self._error: BaseException | None = None  # what was raised after them
 
     def __next__(self) -> Any:
         if self._closed:
             raise closed_error(self._node.describe())
-        while not self._ready:
-            self._next_rows()
-        pieces = self._ready.pop()
-        self._handed += 1
-        return self._write(pieces)
+        if not self._filled:
+            self._fill_some()
+        if not self._written:
+            self._write_some(self._most_at_once)
+        _, self._start, self._handed = self._filled.pop()
+        return self._written.pop()
 
-    def _next_rows(self) -> None:
-        """Completes a row; it and the documents that waited for it are what comes next."""
-        self._fill()
-        ready = [self._row.pieces] if self._row.pieces else []
-        ready += [[document.arrays] for document in self._waiting]
-        if not ready and not self._skip:
+    def _fill_some(self) -> None:
+        """Completes rows, several if that is quick; an error comes after the rows before it."""
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        began = perf_counter()
+        filled: list[_Filled] = []
+        try:
+            while len(filled) < self._at_once:
+                more = self._next_rows()
+                if not more:
+                    break
+                filled += more
+        except BaseException as error:
+            if not filled:
+                raise
+            self._error = error
+        if not filled:
             raise StopIteration
-        if self._skip > len(ready):
-            raise StateError(f"the state says {self._skip} elements are handed out, but there are {len(ready)}")
-        self._start, self._handed = self._row_start, self._skip
-        self._ready = ready[self._skip :][::-1]
-        self._skip = 0
-        self._row, self._waiting = _Row(self._node.features), []
+        quick = perf_counter() - began < _QUICK_SECONDS
+        self._at_once = min(2 * self._at_once, self._most_at_once) if quick else 1
+        self._filled = filled[::-1]
+
+    def _next_rows(self) -> list[_Filled]:
+        """Completes a row; it and the documents that waited for it are what comes next."""
+        while True:
+            self._fill()
+            ready = [self._row.pieces] if self._row.pieces else []
+            ready += [[document.arrays] for document in self._waiting]
+            skip = self._skip
+            if skip > len(ready):
+                raise StateError(f"the state says {skip} elements are handed out, but there are {len(ready)}")
+            filled = [_Filled(pieces, self._row_start, handed) for handed, pieces in enumerate(ready, 1)]
+            self._skip = 0
+            self._row, self._waiting = _Row(self._node.features), []
+            if filled[skip:] or not skip:
+                return filled[skip:]
 
     def _fill(self) -> None:
         """Adds documents to the row until one does not fit as a whole; an error of the parent leaves all as it is."""
@@ -221,16 +267,30 @@ class ConcatThenSplitIterator(DatasetIterator[Any]):
             raise StateError(f"the state is within a document of other lengths than {document.lengths}: {slices}")
         return cut
 
-    def _write(self, pieces: list[list[Array]]) -> dict[str, Any]:
-        arrays = list(zip(*pieces, strict=True))
-        (row,) = self._writer.write([Like(array) for array in pieces[0]], [[own] for own in arrays])
+    def _write_some(self, most: int) -> None:
+        """Writes the next row, and with it those after it that are alike, up to `most`."""
+        rows = self._filled[: -most - 1 : -1]
+        alike = list(takewhile(lambda row: row.kind == rows[0].kind, rows))
+        try:
+            self._written = self._write([row.pieces for row in alike])
+        except Exception:
+            if len(alike) > 1:  # it may be one of the others
+                return self._write_some(1)
+            _, self._start, self._handed = self._filled.pop()
+            raise
+
+    def _write(self, rows: list[list[list[Array]]]) -> list[dict[str, Any]]:
+        """Returns rows of one kind as elements, in reverse."""
+        columns = [[[piece[number] for piece in pieces] for pieces in rows] for number in range(len(self._names))]
+        written = self._writer.write([Like(array) for array in rows[0][0]], columns)
         for name, number in self._bos:
-            at = 0
-            for array in arrays[number]:
-                if len(array):
-                    row[name][at] = self._node.bos_token_id
-                at += len(array)
-        return row
+            for row, arrays in zip(written, columns[number], strict=True):
+                at = 0
+                for array in arrays:
+                    if len(array):
+                        row[name][at] = self._node.bos_token_id
+                    at += len(array)
+        return written[::-1]
 
     def get_state(self) -> dict[str, Any]:
         start, slices = self._start

@@ -12,12 +12,8 @@ from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
 from grain._src.nodes.packing_bins import Bins
 from grain._src.nodes.packing_features import Array, Document, DocumentReader, Feature
-from grain._src.nodes.packing_rows import Like, RowWriter
+from grain._src.nodes.packing_rows import Like, RowWriter, rows_at_once
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
-
-# So many rows, or tokens, are written at once: quicker than one by one, and who keeps one row keeps few others.
-_ROWS_AT_ONCE = 16
-_TOKENS_AT_ONCE = 1 << 16
 
 
 @frozen
@@ -138,6 +134,7 @@ class PackIterator(DatasetIterator[Any]):
         super().__init__(parent)
         self._node = node
         self._reader = DocumentReader(node.features, node.extras)
+        self._at_once = rows_at_once(node.features)
         self._counter = 0
         self._begin(parent.get_state(), 0)
 
@@ -167,9 +164,8 @@ class PackIterator(DatasetIterator[Any]):
         return row
 
     def _write_some(self) -> None:
-        count = max(1, min(_ROWS_AT_ONCE, _TOKENS_AT_ONCE // max(feature.length for feature in self._node.features)))
-        rows = self._left[-count:]
-        del self._left[-count:]
+        rows = self._left[-self._at_once :]
+        del self._left[-self._at_once :]
         self._written = self._group.write(rows)
 
     def _next_group(self) -> None:

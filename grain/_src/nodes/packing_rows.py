@@ -9,12 +9,21 @@ import numpy as np
 
 from grain._src.nodes.packing_features import Array, Feature
 
+# So many rows, or tokens, are written at once: quicker than one by one, and who keeps one row keeps few others.
+_ROWS_AT_ONCE = 16
+_TOKENS_AT_ONCE = 1 << 16
+
 Column: TypeAlias = Sequence[Sequence[Array]]  # the sequences of one feature, row by row
 
 
 @functools.lru_cache(maxsize=8)
 def _counting(length: int) -> Array:
     return np.arange(length, dtype=np.int32)
+
+
+def rows_at_once(features: Sequence[Feature]) -> int:
+    """How many rows to write together."""
+    return max(1, min(_ROWS_AT_ONCE, _TOKENS_AT_ONCE // max(feature.length for feature in features)))
 
 
 class Like:
