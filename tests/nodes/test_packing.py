@@ -1,4 +1,4 @@
-"""First-fit and best-fit packing."""
+"""First-fit and best-fit packing, and batches of packed rows."""
 
 import json
 from itertools import islice
@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import grain
 from grain import experimental as ex
+from grain._src import trees
+from grain._src.conformance.equality import same
 from grain._src.errors import StateError
 
 INLINE = grain.ReadOptions(0, 0)
@@ -303,3 +305,82 @@ def test_workers_change_neither_rows_nor_states(packer):
         assert next(spread, None) is None
         spread.set_state({"parent": {"next_index": 0}, "next_row": 1, "counter": 1})
         assert [row["x"].tolist() for row in spread] == [row["x"].tolist() for row in islice(ds, 1, None)]
+
+
+# Batches of rows are written as batches: they are what stacking the rows gives.
+
+
+def steps(ds):
+    """What an iterator gives, with the states after it; errors by what they say."""
+    it, found = iter(ds), []
+    while True:
+        try:
+            element = next(it)
+        except StopIteration:
+            return found
+        except ValueError as error:
+            element = str(error).split(",")[0]
+        found.append((element, it.get_state()))
+
+
+def stacked(rows, size):
+    """The same of batches made by hand: rows with the states after them, some at a time."""
+    return [
+        (trees.stack([row for row, _ in rows[at : at + size]]), rows[min(at + size, len(rows)) - 1][1])
+        for at in range(0, len(rows), size)
+    ]
+
+
+@given(packings(), st.integers(1, 7))
+def test_a_batch_is_its_rows_stacked_and_so_are_the_states(packing, size):
+    packer, elements, options = packing
+    ds = packer(stream(elements), **options)
+    assert same(steps(ds.batch(size)), stacked(steps(ds), size))
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+@pytest.mark.parametrize("drop", [False, True])
+def test_an_incomplete_batch_comes_last_or_not_at_all(packer, drop):
+    ds = pack(packer, documents((5, 3, 8, 2, 9, 4, 4)))
+    count = len(list(ds))
+    sizes = [len(batch["x"]) for batch in ds.batch(3, drop_remainder=drop)]
+    assert sizes == [3] * (count // 3) + [count % 3] * (not drop and count % 3 > 0)
+
+
+def test_nested_and_listed_features_are_batched_like_any_others():
+    elements = [{"x": np.arange(n), "m": {"a": np.full(2, n), "b": n}, "name": f"{n:03}"} for n in (5, 3, 8, 2, 9, 6)]
+    options = {"num_packing_bins": 2, "shuffle_bins": False}
+    lengths = {"x": 10, "m": {"a": 9, "b": 4}}
+    nested = ex.FirstFitPackIterDataset(stream(elements), length_struct=lengths, meta_features=["m"], **options)
+    assert same(steps(nested.batch(3)), stacked(steps(nested), 3))
+    assert set(next(iter(nested.batch(3)))["m"]) == {"a", "b"}
+
+
+def test_groups_of_another_dtype_are_batched_as_stacking_does_it():
+    elements = [{"x": np.arange(9, dtype=kind)} for kind in (np.int32, np.int32, np.int64, np.float32)]
+    ds = pack(PACKERS[0], elements, num_packing_bins=1)
+    assert same(steps(ds.batch(2)), stacked(steps(ds), 2))
+    assert [batch["x"].dtype for batch in ds.batch(2)] == [np.int32, np.float64]
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_an_error_takes_the_batch_that_it_comes_in_and_no_other(packer):
+    elements = [*documents((5, 8, 9, 4, 7, 10, 2)), {"x": np.arange(11)}, *documents((5, 8, 9, 4, 7, 10, 2))]
+    ds = pack(packer, elements, num_packing_bins=2)
+    rows = steps(ds)
+    (bad,) = (at for at, (row, _) in enumerate(rows) if isinstance(row, str))
+    first = bad // 2 * 2
+    expected = [*stacked(rows[:first], 2), rows[bad], *stacked(rows[bad + 1 :], 2)]
+    assert same(steps(ds.batch(2)), expected)
+
+
+def test_batches_are_arrays_of_their_own():
+    it = iter(pack(PACKERS[0], documents((5, 3, 8, 2, 9, 4, 4) * 3), num_packing_bins=4).batch(2))
+    first = next(it)
+    before = {name: array.copy() for name, array in first.items()}
+    others = list(it)
+    assert same(first, before)
+    first["x"][:] = -1
+    assert all(
+        not np.shares_memory(array, own) for other in others for array in other.values() for own in first.values()
+    )

@@ -156,10 +156,12 @@ class BatchIterator(DatasetIterator[Any]):
         super().__init__(parent)
         self._node = node
         self._gathering = Gathering(parent.pull, node.batch_fn)
+        self._pull_batch = parent.pull_batch
 
     def __next__(self) -> Any:
         node = self._node
-        taken, finish = self._gathering.take(node.batch_size)
+        made = self._pull_batch(node.batch_size) if node.batch_fn is None and memory.allocator() is None else None
+        taken, finish = self._gathering.take(node.batch_size) if made is None else (made[0], lambda: made[1])
         if not taken or (node.drop_remainder and taken < node.batch_size):
             raise StopIteration
         return finish()

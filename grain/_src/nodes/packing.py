@@ -1,18 +1,20 @@
 """First-fit and best-fit packing: sequences of a stream share rows of fixed length."""
 
+import operator
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
 
+from grain._src import trees
 from grain._src.errors import StateError
 from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
 from grain._src.nodes.packing_bins import Bins
 from grain._src.nodes.packing_features import Array, Document, DocumentReader, Feature
-from grain._src.nodes.packing_rows import Like, RowWriter, rows_at_once
+from grain._src.nodes.packing_rows import Column, Like, RowWriter, rows_at_once
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
 
 
@@ -118,13 +120,16 @@ class _Group:
 
     def write(self, rows: Sequence[int]) -> list[dict[str, Any]]:
         """Returns rows as elements."""
+        return self._writer.write(*self._parts(rows), [self._extras[row] for row in rows])
+
+    def write_batch(self, rows: Sequence[int]) -> dict[str, Any]:
+        """Returns rows as one batch; there must be no values that are only listed."""
+        return self._writer.write_batch(*self._parts(rows))
+
+    def _parts(self, rows: Sequence[int]) -> tuple[list[Like], list[Column], list[list[list[int]]] | None]:
         assert self._likes is not None
-        return self._writer.write(
-            self._likes,
-            [[column[row] for row in rows] for column in self._columns],
-            [[starts[row] for row in rows] for starts in self._starts] if self._aligned else None,
-            [self._extras[row] for row in rows],
-        )
+        columns: list[Column] = [[column[row] for row in rows] for column in self._columns]
+        return self._likes, columns, [[s[row] for row in rows] for s in self._starts] if self._aligned else None
 
 
 class PackIterator(DatasetIterator[Any]):
@@ -162,6 +167,28 @@ class PackIterator(DatasetIterator[Any]):
         self._counter += 1
         self._place = (start, handed + 1) if self._written or self._left else (self._after, 0)
         return row
+
+    def pull_batch(self, count: int) -> tuple[int, Any] | None:
+        if self._closed or self._written or self._node.extras:
+            return None
+        taken = 0
+        parts: list[dict[str, Any]] = []
+        while taken < count:
+            if not self._left:
+                try:
+                    self._next_group()
+                except StopIteration:
+                    break
+            rows = self._left[: taken - count - 1 : -1]
+            del self._left[-len(rows) :]
+            start, handed = self._place
+            self._place = (start, handed + len(rows)) if self._left else (self._after, 0)
+            self._counter += len(rows)
+            taken += len(rows)
+            parts.append(self._group.write_batch(rows))
+        if not taken:
+            return 0, None
+        return taken, parts[0] if len(parts) == 1 else _joined(parts)
 
     def _write_some(self) -> None:
         rows = self._left[-self._at_once :]
@@ -244,6 +271,18 @@ class PackIterator(DatasetIterator[Any]):
         self._parent.set_state(start)
         self._counter = counter
         self._begin(start, handed)
+
+
+def _joined(parts: list[dict[str, Any]]) -> Any:
+    """Returns batches as one, as if their rows had been stacked."""
+    dtypes = [[array.dtype for array in trees.leaves(part)] for part in parts]
+    if dtypes.count(dtypes[0]) == len(dtypes):
+        return trees.map_leaves(lambda *arrays: np.concatenate(arrays), *parts)
+    rows = []
+    for part in parts:
+        for at in range(len(trees.leaves(part)[0])):
+            rows.append(trees.map_leaves(operator.itemgetter(at), part))
+    return trees.stack(rows)
 
 
 def _mean_of_distinct(values: Any) -> float:

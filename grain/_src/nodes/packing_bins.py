@@ -63,7 +63,8 @@ class Bins:
 
     def place_all(self, lengths: list[int]) -> list[int]:
         """The rows of several sequences of the one feature of plain rows, each of which fits."""
-        room, most_room, counts = self._room, self._most_room, self.counts
+        room, most_room, counts, most = self._room, self._most_room, self.counts, self._most
+        count = len(room)
         rows = []
         for length in lengths:
             row = bisect_left(most_room, length)
@@ -72,15 +73,16 @@ class Bins:
             if seen == 1:
                 self.empty -= 1
             before = room[row]
-            room[row] = before - length if seen != self._most else _CLOSED
-            # What this row had was the most, up to the next row that has more.
-            at, top = row, most_room[row - 1] if row else _CLOSED
-            while at < len(room) and most_room[at] == before:
-                top = max(top, room[at])
-                if top == before:
+            room[row] = left = before - length if seen != most else _CLOSED
+            # What this row had was the most, up to the next row that has as much, or more.
+            top = most_room[row - 1] if row else _CLOSED
+            top = most_room[row] = left if left > top else top
+            for at in range(row + 1, count):
+                if most_room[at] > before or room[at] == before:
                     break
+                if room[at] > top:
+                    top = room[at]
                 most_room[at] = top
-                at += 1
         return rows
 
     def _count(self, row: int) -> bool:

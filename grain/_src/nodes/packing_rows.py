@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -106,7 +106,8 @@ class RowWriter:
     def __init__(self, features: Sequence[Feature], extras: Sequence[str] = ()) -> None:
         self._features = features
         self._extras = extras
-        self._marks = [(f"{feature.path[0]}_segment_ids", f"{feature.path[0]}_positions") for feature in features]
+        names = [feature.path[0] for feature in features]
+        self._marks = [((f"{name}_segment_ids",), (f"{name}_positions",)) for name in names]
 
     def write(
         self,
@@ -126,12 +127,32 @@ class RowWriter:
         written: list[dict[str, Any]] = [
             dict(zip(self._extras, extras[number], strict=True)) if extras else {} for number in range(len(columns[0]))
         ]
+        for path, array in self._arrays(likes, columns, starts):
+            for out, row in zip(written, array, strict=True):
+                put(out, path, row)
+        return written
+
+    def write_batch(
+        self,
+        likes: Sequence[Like],
+        columns: Sequence[Column],
+        starts: Sequence[Sequence[Sequence[int]]] | None = None,
+    ) -> dict[str, Any]:
+        """Returns packed rows as one batch of them."""
+        batch: dict[str, Any] = {}
+        for path, array in self._arrays(likes, columns, starts):
+            put(batch, path, array)
+        return batch
+
+    def _arrays(
+        self, likes: Sequence[Like], columns: Sequence[Column], starts: Sequence[Sequence[Sequence[int]]] | None
+    ) -> Iterator[tuple[tuple[str, ...], Array]]:
+        """Yields what the rows have, an array of rows each, with where in an element it belongs."""
         marks: tuple[Array, Array] | None = None
         made_of: tuple[int, list[list[int]]] | None = None  # what the last marks are of
         for number, feature in enumerate(self._features):
             arrays, own_starts = columns[number], None if starts is None else starts[number]
-            for out, row in zip(written, pack_values(feature, likes[number], arrays, own_starts), strict=True):
-                put(out, feature.path, row)
+            yield feature.path, pack_values(feature, likes[number], arrays, own_starts)
             if feature.meta:
                 continue
             lengths = [list(map(len, own)) for own in arrays]
@@ -140,10 +161,7 @@ class RowWriter:
             else:
                 marks = pack_marks(feature.length, lengths, own_starts)
                 made_of = (feature.length, lengths)
-            segment_ids, positions = self._marks[number]
-            for out, ids, places in zip(written, *marks, strict=True):
-                out[segment_ids], out[positions] = ids, places
-        return written
+            yield from zip(self._marks[number], marks, strict=True)
 
 
 def put(out: dict[str, Any], path: tuple[str, ...], value: Any) -> None:

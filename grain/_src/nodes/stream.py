@@ -84,6 +84,10 @@ class DatasetIterator(abc.ABC, Iterator[T], Generic[T]):
         """Returns the next `count` elements, fewer at the end."""
         return list(islice(self, count))
 
+    def pull_batch(self, count: int) -> tuple[int, Any] | None:
+        """Returns the next `count` elements as one batch, and how many they are, where that is quicker; else None."""
+        return None
+
     def start_prefetch(self) -> None:
         """Begins to work ahead before the first `next`, where something works ahead."""
         for parent in self._parents:
