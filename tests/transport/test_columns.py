@@ -80,6 +80,7 @@ READ_ONLY.flags.writeable = False
         changed(images(), 7, np.ma.zeros((4, 3), "u1")),
         changed(images(), 7, np.zeros((3, 4), "u1").T),
         changed(images(), 7, READ_ONLY),
+        changed(images(), 7, np.zeros((4, 3), np.dtype("u1", metadata={"unit": "m"}))),
         [{"image": image} if i != 7 else {"image": image, "more": 1} for i, image in enumerate(images())],
         [{"a": a, "b": 1} if i != 7 else {"b": 1, "a": a} for i, a in enumerate(images())],
         [{"image": READ_ONLY, "label": i} for i in range(LENGTH)],
@@ -94,6 +95,24 @@ def test_what_occurs_twice_is_not_copied():
     assert pack([element, *[{"image": image} for image in images()], element]) is None
     shared = np.zeros((4, 3))
     assert pack([{"image": shared, "label": i} for i in range(LENGTH)]) is None
+    assert pack([{"image": image, "again": image} for image in images()]) is None, "two columns have it in common"
+
+
+def test_large_arrays_stay_by_themselves():
+    large = changed(tokens(), 7, np.zeros(1000, np.int32))
+    assert pack(large, most_bytes=4000) is None
+    packed = pack([{"tokens": a, "image": b} for a, b in zip(large, images(), strict=True)], most_bytes=4000)
+    assert [type(column.values) for column in packed.columns] == [list, np.ndarray]
+
+
+@pytest.mark.parametrize("make", [images, tokens])
+def test_copies_have_memory_of_their_own(make):
+    elements = [{"x": array} for array in make()]
+    packed = pack(elements)
+    back = unpack(packed, copy=True)
+    for one, other in zip(back, elements, strict=True):
+        same(one, other)
+        assert not np.shares_memory(one["x"], packed.columns[0].values)
 
 
 @given(st.lists(st.integers(0, 20), min_size=LENGTH, max_size=LENGTH))

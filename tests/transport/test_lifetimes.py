@@ -268,3 +268,20 @@ def test_threads_of_a_worker_can_build_arrays_at_once() -> None:
     arena.allocate(64)
     assert arena.bytes_in_use == 64
     arena.close()
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_many_small_elements_arrive_writable_and_one_that_is_kept_keeps_no_slot(wire: Any, alike: bool) -> None:
+    def make() -> list[Any]:
+        return [{"tokens": np.arange(1 + i % 50) if alike or i else None, "number": i} for i in range(3000)]
+
+    got = wire.carry([make()])
+    for one, other in zip(got, make(), strict=True):
+        assert list(one) == list(other) and one["number"] == other["number"]
+        np.testing.assert_array_equal(one["tokens"], other["tokens"], strict=True)
+    kept = got[7]["tokens"]
+    kept += 1
+    del got, one, other
+    wire.give_back()
+    assert wire.arena.bytes_in_use == 0
+    assert kept.tolist() == list(range(1, 9))

@@ -5,6 +5,7 @@
 {'x': array([7, 7]), 'label': 7}
 """
 
+import math
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
@@ -29,9 +30,15 @@ class Packed(NamedTuple):
     columns: list[Column]
 
 
-def pack(elements: Any) -> Packed | None:
-    """Returns the elements by columns; None where they are not alike, few, or hold no arrays."""
-    if type(elements) not in (list, tuple) or len(elements) < _LONG:
+def pack(elements: Any, least: int = _LONG, most_bytes: float = math.inf) -> Packed | None:
+    """Returns the elements by columns; None where they are not alike, few, or hold no arrays.
+
+    Args:
+      elements: a list or a tuple.
+      least: fewer than this many pickle quickly enough.
+      most_bytes: arrays of this size and more stay by themselves.
+    """
+    if type(elements) not in (list, tuple) or len(elements) < least:
         return None
     first = elements[0]
     if type(first) is np.ndarray:
@@ -43,23 +50,28 @@ def pack(elements: Any) -> Packed | None:
         lists = [[element[key] for element in elements] for key in keys]
     else:
         return None
-    if len(set(map(id, elements))) < len(elements):
+    if keys is not None and len(set(map(id, elements))) < len(elements):
         return None  # an element that occurs more often than once must not be copied each time
-    columns = [_column(values) for values in lists]
+    own = [set(map(id, values)) for values in lists if type(values[0]) is np.ndarray]
+    if sum(map(len, own)) > len(set().union(*own)):
+        return None  # nor an array that two columns have in common
+    columns = [_column(values, most_bytes) for values in lists]
     if all(isinstance(column.values, list | tuple) for column in columns):
         return None
     return Packed(type(elements), keys, columns)
 
 
-def _column(values: Sequence[Any]) -> Column:
+def _column(values: Sequence[Any], most_bytes: float) -> Column:
     first = values[0]
     as_it_is = Column(values, None)
     if set(map(type, values)) != {np.ndarray} or len(set(map(id, values))) < len(values):
         return as_it_is
     dtype = first.dtype
-    if dtype.hasobject or [v.dtype for v in values].count(dtype) < len(values):
+    if dtype.hasobject or [own for v in values if (own := v.dtype).metadata is None].count(dtype) < len(values):
         return as_it_is
     if not first.ndim or not all([(flags := v.flags).c_contiguous and flags.writeable for v in values]):
+        return as_it_is
+    if max([v.nbytes for v in values]) >= most_bytes:
         return as_it_is
     if [v.shape for v in values].count(first.shape) == len(values):
         return Column(np.array(values, dtype), None)
@@ -68,12 +80,9 @@ def _column(values: Sequence[Any]) -> Column:
     return as_it_is
 
 
-def unpack(packed: Packed) -> Any:
-    """Returns the elements again; their arrays are parts of the columns."""
-    lists = [
-        list(column.values) if column.ends is None else [column.values[a:b] for a, b in pairwise([0, *column.ends])]
-        for column in packed.columns
-    ]
+def unpack(packed: Packed, copy: bool = False) -> Any:
+    """Returns the elements again; their arrays are parts of the columns, or copies of them."""
+    lists = [_values(column, copy) for column in packed.columns]
     if packed.keys is None:
         return packed.kind(lists[0])
     elements: list[dict[Any, Any]] = [{} for _ in lists[0]]
@@ -81,3 +90,13 @@ def unpack(packed: Packed) -> Any:
         for element, value in zip(elements, values, strict=True):
             element[key] = value
     return packed.kind(elements)
+
+
+def _values(column: Column, copy: bool) -> list[Any]:
+    values, ends = column
+    if type(values) is not np.ndarray:
+        return list(values)
+    if ends is None:
+        return [value.copy() for value in values] if copy else list(values)
+    parts = pairwise([0, *ends])
+    return [values[a:b].copy() for a, b in parts] if copy else [values[a:b] for a, b in parts]
