@@ -194,13 +194,14 @@ class Busy:
         return x
 
 
-def take_until_alone(it, busy, most=200_000):
-    """Asks for nothing but elements until forty in a row were computed by the thread that asks."""
+def take_until_alone(it, busy, most=200_000, row=40, step=lambda: None):
+    """Asks for elements, and takes a step for each, until a row of them was computed by the thread that asks."""
     own = 0
     for number in range(most):
         assert next(it) == number
+        step()
         own = own + 1 if busy.by[number] == threading.get_ident() else 0
-        if own == 40:
+        if own == row:
             return number + 1
     raise AssertionError("threads went on to compute for a consumer that has no other work")
 
@@ -211,6 +212,24 @@ def test_threads_rest_while_the_consumer_does_nothing_but_ask(threads):
     with iter(M.range(10**7).map(busy).to_iter_dataset(grain.ReadOptions(threads, 100))) as it:
         taken = take_until_alone(it, busy)
         assert [next(it) for _ in range(500)] == list(range(taken, taken + 500))
+
+
+@pytest.mark.parametrize("amount", [300, 1000])
+def test_threads_rest_while_the_consumer_keeps_the_interpreter_lock(amount):
+    busy = Busy()
+    with iter(M.range(10**7).map(busy).to_iter_dataset(grain.ReadOptions(16, 100))) as it:
+        taken = take_until_alone(it, busy, row=10_000, step=lambda: sum(range(amount)))
+        assert [next(it) for _ in range(500)] == list(range(taken, taken + 500))
+
+
+def test_threads_go_on_while_the_consumer_waits_most_of_the_time():
+    busy = Busy()
+    with iter(M.range(10**7).map(busy).to_iter_dataset(grain.ReadOptions(16, 100))) as it:
+        for number in range(1500):
+            assert next(it) == number
+            time.sleep(2e-4)
+    own = sum(busy.by[number] == threading.get_ident() for number in range(500, 1500))
+    assert own < 200, "it would wait for elements that could have been there"
 
 
 def test_a_thread_gets_ahead_again_as_soon_as_the_consumer_has_other_work():

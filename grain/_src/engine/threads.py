@@ -20,6 +20,9 @@ _JOIN_SECONDS = 0.5  # a read that takes longer is left behind; its thread ends 
 _HUNGRY_BLOCKS = 4  # in a row make a consumer that wants every element as soon as it is there
 _OWN_SHARE = 1 / 8  # of the time of a block, and
 _OWN_SECONDS = 2e-7  # for an element: so little of its own does such a consumer do in between
+_CHEAP_SHARE = 1 / 8  # of the time of a consumer that computes: so little reading it can as well do itself
+_BUSY_SHARE = 0.8  # of its time does such a consumer compute
+_LONG_LOCK_WAIT = 1e-3  # seconds until a thread gets the interpreter lock, which who keeps it lends every 5 ms
 _BREATH_SECONDS = 5e-5
 _AWAY_SECONDS = 10e-3  # after which such a consumer has something else to do
 _MOST_AWAY_SECONDS = 80e-3  # the longer it has not been away, the less often a thread looks
@@ -104,6 +107,9 @@ class _Work:
         self._alone = False  # whether the consumer computes and the threads rest
         self._hungry = 0  # blocks in a row that the consumer would have computed as soon by itself
         self._handed_out = perf_counter(), 0  # when the consumer got how many elements
+        self._consumer_cpu = 0.0  # what it had computed by then
+        self._woken = 0.0  # when it woke a thread that is yet to come
+        self._lock_wait = 0.0  # how long such threads waited for the interpreter lock
         self._lane: _Lane | None = None
         self._lanes = Growth(
             1 if node.eager else max(1, BLOCK_RECORDS // node.width), amortized=True, parts=node.breadth
@@ -156,17 +162,28 @@ class _Work:
     def _weigh(self, position: int) -> None:
         """Has the consumer compute for itself, or not.
 
-        Who does nothing but ask for elements has no time in which a thread could get ahead. If threads compute no sooner
-        together, the two would only pass the interpreter lock to and fro.
+        Who does nothing but ask for elements has no time in which a thread could get ahead. Who computes all the time has
+        nothing to gain if it keeps the interpreter lock meanwhile, and next to nothing where reading is cheap beside it. If
+        threads compute no sooner together, the two would only pass the lock to and fro.
         """
         since, elements = self._handed_out
-        little = elements * max(_OWN_SECONDS, _OWN_SHARE * self._element_seconds)
-        if not elements or perf_counter() - since > little or not self._tuner.one_is_enough:
+        own = perf_counter() - since
+        reading = elements * self._element_seconds
+        if not elements or not self._tuner.one_is_enough:
             self._hungry = 0
-        elif position not in self._results:
+        elif own <= max(elements * _OWN_SECONDS, _OWN_SHARE * reading):
+            self._hungry += position not in self._results
+        elif self._consumer_computes(own) and (
+            self._lock_wait > _LONG_LOCK_WAIT or reading <= own * (2 if self._alone else 1) * _CHEAP_SHARE
+        ):
             self._hungry += 1
+        else:
+            self._hungry = 0
         if self._alone != (self._hungry >= _HUNGRY_BLOCKS):
             self._rest(not self._alone)
+
+    def _consumer_computes(self, seconds: float) -> bool:
+        return thread_time() - self._consumer_cpu > _BUSY_SHARE * seconds
 
     def _rest(self, alone: bool) -> None:
         """Has the threads rest, but look now and then whether they should; or has them go on."""
@@ -187,7 +204,8 @@ class _Work:
         # Waking a thread for every little room would only pass the interpreter lock to and fro.
         elif self._active and not self._alone and (self._next - end) * 2 <= self._window():
             self._room.notify_all()
-        self._handed_out = perf_counter(), len(elements)
+            self._woken = self._woken or perf_counter()
+        self._handed_out, self._consumer_cpu = (perf_counter(), len(elements)), thread_time()
         return Block.of(elements, end, error)
 
     # The threads' side.
@@ -276,6 +294,9 @@ class _Work:
                 if self._stopped or self._active > self._tuner.wanted:
                     self._active -= 1
                     return
+                if self._woken:
+                    self._lock_wait += 0.25 * (perf_counter() - self._woken - self._lock_wait)
+                    self._woken = 0.0
                 claimed = self._claim()
             elements, error = self._compute(claimed)
             with self._lock:
