@@ -67,6 +67,7 @@ def pipeline(name: str, setting: str, workload: str, row_name: str) -> tuple[Mak
 def measure(name: str, setting: str, workload: str, row: str, seconds: float) -> float:
     make, declared = pipeline(name, setting, workload, row)
     copies = declared.params.get("workers", 0)
+    seconds *= declared.longer
     if copies:
         seconds *= _LONGER_WITH_WORKERS
     take = declared.metric.take

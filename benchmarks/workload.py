@@ -32,6 +32,7 @@ class Row:
     limit_times: how often the bare loop may run at the same time without any core (reads that only wait).
     short: whether the row belongs to the short set.
     only: the libraries that can do this row at all; empty means every library that the workload has a function for.
+    longer: how many times as long as others it is measured, where items come in bursts.
     defaults: whether settings other than the default make no difference here.
     """
 
@@ -42,4 +43,5 @@ class Row:
     limit_times: float = 1.0
     short: bool = True
     only: tuple[str, ...] = ()
+    longer: float = 1.0
     defaults: bool = False
