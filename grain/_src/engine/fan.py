@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _ROUNDS = 16  # at the end of a block threads have nothing to do
 _PARTS = 2  # for each thread, so that one slow element does not keep all of them waiting
-_MOST_RECORDS = 8  # of a part
+_PART_SECONDS = 16e-3  # that long reading a part may take: handing it out costs something
+_LAST_PARTS = 4  # so many more, and smaller, are what is read last, where threads have to wait for each other
 _CLEARLY_WAITING = 8
 _FIND_OUT_SECONDS = 4e-3  # of reading say whether it waits
 _WORTH_IT_SECONDS = 1e-3  # handing out the parts of a shorter block takes longer than it saves
@@ -123,8 +124,10 @@ class Fan:
         self.fanned = True
         pool = self._pool_of(threads)
         allocate = memory.allocator()
-        count = max(_PARTS * threads, len(indices) // _MOST_RECORDS)
-        parts = np.array_split(indices, min(len(indices), count))
+        seconds = self._alone * node.width * len(indices) / threads
+        rounds = max(_PARTS, round(seconds / _PART_SECONDS))
+        last = len(indices) - len(indices) // rounds  # where the last round begins
+        parts = [*_split(indices[:last], (rounds - 1) * threads), *_split(indices[last:], _LAST_PARTS * threads)]
         waiting = deque([pool.submit(_read_part, node, part, allocate) for part in parts])
         try:
             while waiting:
@@ -145,6 +148,10 @@ class Fan:
                 self._pool.shutdown(wait=False)
             self._pool, self._threads = ThreadPoolExecutor(threads, "grain-fan"), threads
         return self._pool
+
+
+def _split(indices: IndexArray, count: int) -> list[IndexArray]:
+    return np.array_split(indices, max(1, min(len(indices), count)))
 
 
 def _read_part(
