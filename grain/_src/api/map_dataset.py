@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar, cast, overload
 
@@ -23,6 +22,7 @@ from grain._src.nodes.seeding import resolve_seed
 from grain._src.nodes.stream import DatasetIterator
 from grain._src.nodes.to_iter import ToIter
 from grain._src.options import ReadOptions
+from grain._src.warn import warn
 
 T = TypeVar("T", covariant=True)
 S = TypeVar("S")
@@ -287,10 +287,9 @@ def _source_node(records: Any) -> MapNode:
             "for a dict of equally long arrays grain.sources.ArrayDataSource."
         )
     if isinstance(records, str) and os.path.isfile(records):
-        warnings.warn(
+        warn(
             f"the source is the text {records!r} itself, a character a record, and not the file of that name. To read "
             f"the file, pass for instance grain.sources.ArrayRecordDataSource({records!r}).",
-            stacklevel=3,
         )
     return source.Source(records)
 

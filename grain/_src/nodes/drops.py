@@ -1,9 +1,9 @@
 """Watches how much a filter drops: nearly everything is usually a mistake."""
 
-import warnings
 from typing import Any
 
 from grain._src.nodes import context
+from grain._src.warn import warn
 
 WINDOW = 1000
 
@@ -45,9 +45,8 @@ class Drops:
             )
         if self._warn and ratio >= self._warn:
             self._warn = None  # once is enough
-            warnings.warn(
+            warn(
                 f"{self._what} dropped {ratio:.2%} of the last {seen} elements. The work on dropped elements is wasted: "
                 "filter the data before training (or does a `map` forget its `return`?), or set "
                 "filter_warn_threshold_ratio in grain.experimental.DatasetOptions.",
-                stacklevel=2,
             )

@@ -9,7 +9,6 @@ import select
 import signal
 import sys
 import time
-import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from grain._src.engine.processes.task import Reply, Task
 from grain._src.errors import UnpicklableError, WorkerDied, WorkerError
 from grain._src.options import MultiprocessingOptions
 from grain._src.transport.channel import ChannelClosed, Frame
+from grain._src.warn import warn
 
 if TYPE_CHECKING:
     from grain._src.transport.share import Shared
@@ -74,7 +74,7 @@ class Pool:
         try:
             shared = processes.dump_work(stage)
         except UnpicklableError as error:
-            warnings.warn(f"{error} Until then it is computed in this process.", RuntimeWarning, stacklevel=2)
+            warn(f"{error} Until then it is computed in this process.", RuntimeWarning)
             return None
         number = self.add_stage(stage)
         self._shared[number] = shared
@@ -371,11 +371,10 @@ class Pool:
         self._spawn(worker.index)
         if not self._warned and not worker.innocent:
             self._warned = True
-            warnings.warn(
+            warn(
                 f"worker process {worker.index} {how}; it is replaced and its elements are computed again. "
                 "Nothing is lost or repeated. (This is said once.)",
                 RuntimeWarning,
-                stacklevel=2,
             )
 
     def _watch(self) -> None:
@@ -392,8 +391,8 @@ class Pool:
             late = f"worker process {worker.index} has not answered for {silence:.1f} s; it is at:\n{stack}"
             worker.since = now
             if self._timeout is None:
-                warnings.warn(late, RuntimeWarning, stacklevel=2)
+                warn(late, RuntimeWarning)
             else:
                 worker.late = True
                 worker.condemn()
-                warnings.warn(f"{late}It counts as dead.", RuntimeWarning, stacklevel=2)
+                warn(f"{late}It counts as dead.", RuntimeWarning)
