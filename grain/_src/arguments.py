@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 MAX_SEED = 2**32 - 1
+MAX_INDEX = 2**63 - 1
 
 
 def integer(name: str, value: Any) -> int:
@@ -17,9 +18,11 @@ def integer(name: str, value: Any) -> int:
 
 
 def positive(name: str, value: Any) -> int:
-    """Returns `value` if it is an integer of at least 1."""
+    """Returns `value` if it is an integer of at least 1 that can count something."""
     if (checked := integer(name, value)) < 1:
         raise ValueError(f"{name} must be a positive integer, got {value!r}")
+    if checked > MAX_INDEX:
+        raise ValueError(f"{name} must be at most 2**63 - 1, got {value!r}")
     return checked
 
 
@@ -28,6 +31,20 @@ def non_negative(name: str, value: Any) -> int:
     if (checked := integer(name, value)) < 0:
         raise ValueError(f"{name} must be an integer of at least 0, got {value!r}")
     return checked
+
+
+def span(start: Any, stop: Any, step: Any) -> range:
+    """Returns the range of these integers, whose numbers and length must fit 64 bits."""
+    numbers = {name: integer(name, value) for name, value in (("start", start), ("stop", stop), ("step", step))}
+    for name, value in numbers.items():
+        if abs(value) > MAX_INDEX:
+            raise ValueError(f"{name} must be between -(2**63 - 1) and 2**63 - 1, got {value!r}")
+    if not numbers["step"]:
+        raise ValueError("step must not be 0")
+    spanned = range(*numbers.values())
+    if spanned and (spanned[-1] - spanned.start) // spanned.step >= MAX_INDEX:
+        raise ValueError(f"a range must have at most 2**63 - 1 elements, got {spanned}")
+    return spanned
 
 
 def seed(name: str, value: Any) -> int:

@@ -24,6 +24,14 @@ class Far(DatasetSelectionMap):
     [
         (lambda: R.batch(0), ValueError, "batch_size must be a positive integer, got 0"),
         (lambda: S.batch(-1), ValueError, "batch_size must be a positive integer, got -1"),
+        (lambda: R.batch(10**30), ValueError, r"batch_size must be at most 2\*\*63 - 1, got 1000"),
+        (lambda: M.range(10**30), ValueError, r"stop must be between -\(2\*\*63 - 1\) and 2\*\*63 - 1, got 1000"),
+        (
+            lambda: M.range(-(2**62), 2**62),
+            ValueError,
+            r"a range must have at most 2\*\*63 - 1 elements, got range\(-46",
+        ),
+        (lambda: grain.RangeDataSource(0, 2**70, 1), ValueError, "stop must be between"),
         (lambda: R.batch(2, drop_remainder="False"), TypeError, "drop_remainder must be True or False, got 'False'"),
         (lambda: S.batch(2, drop_remainder=2), TypeError, "drop_remainder must be True or False, got 2"),
         (

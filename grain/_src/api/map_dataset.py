@@ -73,11 +73,8 @@ class MapDataset(Dataset[T]):
         [2, 4, 6]
         """
         begin, end = (0, start) if stop is None else (start, stop)
-        begin, end = arguments.integer("start", begin), arguments.integer("stop", end)
-        step = arguments.integer("step", step)
-        if not step:
-            raise ValueError("step must not be 0")
-        return MapDataset._of(source.Range(begin, end, step))
+        span = arguments.span(begin, end, step)
+        return MapDataset._of(source.Range(span.start, span.stop, span.step))
 
     @staticmethod
     def mix(datasets: Sequence[MapDataset[S]], weights: Sequence[float] | None = None) -> MapDataset[S]:

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from grain._src.arguments import integer
+from grain._src import arguments
 from grain._src.sources.base import DataSource, IndexArray
 
 
@@ -19,10 +19,9 @@ class RangeDataSource(DataSource[int]):
     step: int
 
     def __post_init__(self) -> None:
+        span = arguments.span(self.start, self.stop, self.step)
         for name in ("start", "stop", "step"):
-            object.__setattr__(self, name, integer(name, getattr(self, name)))
-        if self.step == 0:
-            raise ValueError("step must not be zero, got 0")
+            object.__setattr__(self, name, getattr(span, name))
         if (self.stop - self.start) * self.step < 0:
             raise ValueError(f"step must lead from start to stop, got {self!r}")
 
