@@ -15,6 +15,8 @@ from benchmarks.workload import Make, Metric
 _END = object()
 _WARM_UP_SHARE = 0.3
 _CHUNK_SECONDS = 0.02
+# The threads of NumPy's linear algebra spin for some 60 ms after its import, on a core that a worker would start on.
+_SETTLE_SECONDS = 0.15
 
 
 @contextlib.contextmanager
@@ -114,8 +116,9 @@ def main_thread_cpu(make: Make, seconds: float) -> float:
 
 
 def first_item(make: Make, _seconds: float) -> float:
-    """Seconds from `iter()` to the first item; the source was made before."""
+    """Seconds from `iter()` to the first item; the source was made before, and the process has come to rest."""
     dataset = make()
+    time.sleep(_SETTLE_SECONDS)
     start = time.perf_counter()
     with running(lambda: dataset) as iterator:
         next(iterator)

@@ -95,6 +95,7 @@ def _spread(node: ProcessPrefetch) -> DatasetIterator[Any]:
     with _collecting_later():
         pool = processes.Pool(node.options, node.worker_init_fn)
         pool.start()  # the first one loads its modules while this process restores a checkpoint, or compiles
+    processes.load_rest()
     with context.using(dataclasses.replace(here, workers=pool)):
         return processes.PooledIterator(_start(node.parent), pool)
 

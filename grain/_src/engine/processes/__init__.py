@@ -39,6 +39,13 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+def load_rest() -> None:
+    """Loads what is needed when the first worker answers, which is starting meanwhile."""
+    for name in ("dump_work", "decode"):
+        if name not in globals():
+            __getattr__(name)
+
+
 __all__ = [
     "Pool",
     "PooledIterator",
@@ -50,4 +57,5 @@ __all__ = [
     "dump_init",
     "dump_work",
     "encode_error",
+    "load_rest",
 ]
