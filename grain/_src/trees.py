@@ -16,6 +16,7 @@ Allocate: TypeAlias = Callable[[tuple[int, ...], Any], "np.ndarray[Any, Any]"]
 
 _JOINABLE = "biufc"  # the kinds of dtypes whose arrays are nothing but their bytes
 _JOINED_BYTES = 1 << 22  # from here on NumPy gets its memory in huge pages
+_FEW_CHANNELS = 4  # of an image, which are the last axis
 _LEAVES = frozenset({int, float, bool, str, bytes, complex, np.ndarray})
 
 
@@ -233,6 +234,20 @@ def _joined(values: Sequence[Any], dtype: Any, shape: tuple[int, ...]) -> "np.nd
     if [v.shape for v in values].count(shape) < count:
         return None
     return np.frombuffer(memory, dtype).reshape(count, *shape)
+
+
+def copy_into(out: "np.ndarray[Any, Any]", array: "np.ndarray[Any, Any]") -> None:
+    """Copies an array of the same shape and dtype.
+
+    Where the pixels of an image do not follow each other, as after a horizontal flip, NumPy copies pixel by pixel; channel
+    by channel takes a fifth of that.
+    """
+    channels = array.shape[-1] if array.ndim > 1 else 1
+    if 1 < channels <= _FEW_CHANNELS and array.strides[-2] != array.strides[-1] * channels:
+        for channel in range(channels):
+            out[..., channel] = array[..., channel]
+    else:
+        out[...] = array
 
 
 def _is_numeric(value: Any) -> bool:

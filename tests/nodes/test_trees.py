@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import functools
+import math
 import subprocess
 import sys
 import textwrap
@@ -288,3 +289,20 @@ def test_what_has_no_dtype_in_common_is_an_error(values):
 
 def test_integers_of_any_size_stay_what_they_are():
     assert trees.stack([2**100, 1]).tolist() == [2**100, 1]
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f4", "M8[s]", "O", "i4,f8"])
+@pytest.mark.parametrize("shape", [(), (5,), (6, 1), (6, 3), (4, 6, 3), (4, 6, 4), (4, 6, 9), (0, 3), (4, 0)])
+@pytest.mark.parametrize("view", [slice(None), slice(None, None, -1), slice(None, None, 2)])
+def test_a_copy_is_equal_whatever_is_flipped_or_left_out(dtype, shape, view):
+    whole = np.arange(math.prod(shape)).astype(dtype).reshape(shape)
+    axes = range(whole.ndim)
+    for axis in axes:
+        array = whole[(slice(None),) * axis + (view,)]
+        out = np.zeros(array.shape, array.dtype)
+        trees.copy_into(out, array)
+        np.testing.assert_array_equal(out, array, strict=True)
+    for array in (whole, whole.T):
+        out = np.zeros(array.shape, array.dtype)
+        trees.copy_into(out, array)
+        np.testing.assert_array_equal(out, array, strict=True)

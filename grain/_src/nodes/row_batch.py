@@ -47,7 +47,7 @@ class RowBatch:
             if type(part) is not np.ndarray or part.dtype != rows.dtype or part.shape != rows.shape[1:]:
                 return False
         for key, rows in self._arrays.items():
-            rows[self.count] = parts[key]
+            trees.copy_into(rows[self.count, ...], parts[key])
         self._small.append({key: part for key, part in parts.items() if key not in self._arrays})
         self.count += 1
         return True

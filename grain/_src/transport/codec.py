@@ -16,6 +16,7 @@ from grain._src.transport.arena import MIN_SLOT_BYTES, Arena, SlotArray, SlotEnt
 from grain._src.transport.arrays import PROTOCOL, Array, address_of, flat_bytes, reducers
 from grain._src.transport.columns import Packed, pack, unpack
 from grain._src.transport.lease import Lease, Leases
+from grain._src.trees import copy_into
 
 _IN_BODY = -1
 
@@ -153,7 +154,7 @@ class _Packing:
             if flags.forc:
                 root[: array.nbytes] = flat_bytes(array)
             else:
-                np.copyto(np.ndarray(array.shape, array.dtype, root), array)
+                copy_into(np.ndarray(array.shape, array.dtype, root), array)
             layout = (0, None, "F") if flags.fnc else ()
         buffer: Any = root
         if not flags.writeable:
