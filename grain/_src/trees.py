@@ -189,18 +189,7 @@ def stack_leaf(values: Sequence[Any], allocate: Allocate | None, path: str) -> A
     first = values[0]
     try:
         if isinstance(first, np.ndarray):
-            dtype, shape = first.dtype, first.shape
-            joined = _joined(values, dtype, shape) if allocate is None else None
-            if joined is not None:
-                return joined
-            if allocate is not None and not dtype.hasobject and all([getattr(v, "dtype", 0) == dtype for v in values]):
-                out = allocate((len(values), *shape), dtype)
-                if all([v.shape == shape for v in values]):
-                    out[...] = values
-                    return out
-            elif dtype.hasobject or any([type(v) is not np.ndarray for v in values]):
-                return np.stack(values)
-            return _array_of(values)
+            return _stack_arrays(values, allocate)
         if isinstance(first, str | bytes):
             nul = "\0" if isinstance(first, str) else b"\0"
             if any([type(v) is type(first) and v.endswith(nul) for v in values]):  # type: ignore[arg-type]
@@ -211,6 +200,31 @@ def stack_leaf(values: Sequence[Any], allocate: Allocate | None, path: str) -> A
         return np.stack([np.asarray(v) for v in values])
     except ValueError as error:
         raise ValueError(_ragged_message(values, path)) from error
+
+
+def _stack_arrays(values: Sequence[Any], allocate: Allocate | None) -> "np.ndarray[Any, Any]":
+    dtype, shape = values[0].dtype, values[0].shape
+    joined = _joined(values, dtype, shape) if allocate is None else None
+    if joined is not None:
+        return joined
+    plain = set(map(type, values)) == {np.ndarray}
+    apart = plain and _is_image(shape) and any(map(_pixels_apart, values))
+    if (apart or allocate is not None) and _stay_as_they_are(values, dtype, shape):
+        out = (allocate or np.empty)((len(values), *shape), dtype)
+        if apart:
+            for row, value in zip(out, values, strict=True):
+                copy_into(row, value)
+        else:
+            out[...] = values
+        return out
+    return np.stack(values) if dtype.hasobject or not plain else _array_of(values)
+
+
+def _stay_as_they_are(values: Sequence[Any], dtype: Any, shape: tuple[int, ...]) -> bool:
+    """Whether all have this dtype and shape, and their stack will have it, too."""
+    if dtype.hasobject or not dtype.isnative:
+        return False
+    return all([getattr(v, "dtype", 0) == dtype and v.shape == shape for v in values])
 
 
 def _array_of(values: Sequence[Any]) -> "np.ndarray[Any, Any]":
@@ -239,15 +253,22 @@ def _joined(values: Sequence[Any], dtype: Any, shape: tuple[int, ...]) -> "np.nd
 def copy_into(out: "np.ndarray[Any, Any]", array: "np.ndarray[Any, Any]") -> None:
     """Copies an array of the same shape and dtype.
 
-    Where the pixels of an image do not follow each other, as after a horizontal flip, NumPy copies pixel by pixel; channel
-    by channel takes a fifth of that.
+    Where the pixels of an image lie apart, NumPy copies pixel by pixel; channel by channel takes a fifth of that.
     """
-    channels = array.shape[-1] if array.ndim > 1 else 1
-    if 1 < channels <= _FEW_CHANNELS and array.strides[-2] != array.strides[-1] * channels:
-        for channel in range(channels):
+    if _is_image(array.shape) and _pixels_apart(array):
+        for channel in range(array.shape[-1]):
             out[..., channel] = array[..., channel]
     else:
         out[...] = array
+
+
+def _is_image(shape: tuple[int, ...]) -> bool:
+    return len(shape) > 1 and 1 < shape[-1] <= _FEW_CHANNELS
+
+
+def _pixels_apart(image: "np.ndarray[Any, Any]") -> bool:
+    """Whether the pixels do not follow each other in memory, as after a horizontal flip."""
+    return bool(image.strides[-2] != image.strides[-1] * image.shape[-1])
 
 
 def _is_numeric(value: Any) -> bool:

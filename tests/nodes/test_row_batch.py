@@ -5,6 +5,7 @@ import pytest
 
 import grain
 from grain._src import trees
+from grain._src.conformance.equality import same
 from grain._src.nodes.row_batch import LARGE_BYTES
 
 M = grain.MapDataset
@@ -23,16 +24,6 @@ def both_ways(elements, size):
 
 def expected(elements, size):
     return [trees.stack(elements[at : at + size]) for at in range(0, len(elements), size)]
-
-
-def same(one, other):
-    assert type(one) is type(other)
-    if isinstance(other, dict):
-        assert list(one) == list(other)
-        for key in other:
-            same(one[key], other[key])
-    else:
-        np.testing.assert_array_equal(one, other, strict=True)
 
 
 ELEMENTS = {
@@ -56,8 +47,7 @@ ELEMENTS = {
 @pytest.mark.parametrize("size", [1, 2, 5, 7, 9])
 def test_batches_are_what_stacking_gives(elements, size):
     for batches in both_ways(elements, size):
-        for one, other in zip(batches, expected(elements, size), strict=True):
-            same(one, other)
+        assert same(batches, expected(elements, size))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +67,7 @@ def test_elements_stay_as_they_are_and_the_batch_is_the_users():
     elements = [{"x": large(i), "label": i} for i in range(4)]
     for batches in both_ways(elements, 4):
         batches[0]["x"][:] = 99
-    same(elements[3], {"x": large(3), "label": 3})
+    assert same(elements[3], {"x": large(3), "label": 3})
 
 
 def test_a_remainder_does_not_keep_the_memory_of_a_whole_batch():
@@ -89,7 +79,7 @@ def test_a_remainder_does_not_keep_the_memory_of_a_whole_batch():
 def test_a_batch_that_can_never_become_full_takes_no_memory_for_it():
     elements = [large(i) for i in range(3)]
     for batches in both_ways(elements, 10**12):
-        same(batches[0], np.stack(elements))
+        assert same(batches[0], np.stack(elements))
 
 
 def test_a_dropped_remainder_is_not_stacked():

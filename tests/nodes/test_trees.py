@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import grain
 from grain._src import trees
+from grain._src.conformance.equality import same
 from grain.experimental import batch_and_pad
 
 M = grain.MapDataset
@@ -56,22 +57,6 @@ def batch(*elements):
     return M.source(list(elements)).batch(len(elements))[0]
 
 
-def same(one, other):
-    if isinstance(other, np.ndarray):
-        np.testing.assert_array_equal(one, other, strict=True)
-    elif isinstance(other, dict):
-        assert type(one) is type(other)
-        assert list(one) == list(other)
-        for key in other:
-            same(one[key], other[key])
-    elif isinstance(other, (list, tuple)):
-        assert type(one) is type(other)
-        for a, b in zip(one, other, strict=True):
-            same(a, b)
-    else:
-        assert one == other
-
-
 @pytest.mark.parametrize(
     ("elements", "expected"),
     [
@@ -105,8 +90,8 @@ def same(one, other):
     ids=lambda value: repr(value)[:40],
 )
 def test_leaves_are_stacked_within_their_containers(elements, expected):
-    same(batch(*elements), expected)
-    same(next(iter(M.source(elements).to_iter_dataset().batch(2 if len(elements) == 2 else 3))), expected)
+    assert same(batch(*elements), expected)
+    assert same(next(iter(M.source(elements).to_iter_dataset().batch(2 if len(elements) == 2 else 3))), expected)
 
 
 def test_a_default_dict_keeps_its_factory():
@@ -169,7 +154,7 @@ def test_arrays_of_any_kind_and_shape_are_stacked(dtype, shape, count):
 @pytest.mark.parametrize("view", [np.ascontiguousarray, np.asfortranarray, lambda a: a[..., ::-1] if a.ndim else a])
 def test_arrays_are_stacked_as_numpy_stacks_them_however_they_lie_in_memory(dtype, shape, view):
     arrays = [view(np.full(shape, i % 2, "u1").astype(dtype)) for i in range(4)]
-    same(batch(*arrays), np.array(arrays))
+    assert same(batch(*arrays), np.array(arrays))
 
 
 @pytest.mark.parametrize("odd", [np.zeros((2, 3), "f8"), np.ma.zeros((2, 3), "f4"), np.float32(1)])
@@ -179,7 +164,7 @@ def test_one_array_that_differs_is_not_taken_for_the_others(odd):
         with pytest.raises(ValueError, match="shapes"):
             batch(*arrays, odd)
     else:
-        same(batch(*arrays, odd), np.stack([*arrays, odd]))
+        assert same(batch(*arrays, odd), np.stack([*arrays, odd]))
 
 
 def test_a_batch_is_the_users_own_memory():
@@ -306,3 +291,13 @@ def test_a_copy_is_equal_whatever_is_flipped_or_left_out(dtype, shape, view):
         out = np.zeros(array.shape, array.dtype)
         trees.copy_into(out, array)
         np.testing.assert_array_equal(out, array, strict=True)
+
+
+@pytest.mark.parametrize("allocate", [None, np.empty])
+@pytest.mark.parametrize("dtype", ["u1", "f4", ">i4", "M8[s]", "O", "i4,f8"])
+@pytest.mark.parametrize("shape", [(5,), (6, 3), (4, 6, 3), (4, 6, 4), (4, 6, 9), (0, 3)])
+def test_flipped_arrays_are_stacked_as_others_whoever_has_the_memory(dtype, shape, allocate):
+    array = np.arange(math.prod(shape)).astype(dtype).reshape(shape)
+    for axis in range(array.ndim):
+        values = [array, np.flip(array, axis), array]
+        np.testing.assert_array_equal(trees.stack(values, allocate), np.stack(values), strict=True)
