@@ -1,7 +1,6 @@
 """A block: consecutive elements of a dataset with random access, computed or about to be."""
 
-from collections.abc import Iterator
-from operator import length_hint
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -10,18 +9,18 @@ class Block:
 
     Args:
       items: the elements, holes included; pulled once.
-      ticks: an iterator that moves with `items` and knows how many are left, so that nobody has to count.
+      left: says how many items are left, so that nobody has to count.
       end: the position after the last of the items.
       error: what the element at `end` raised.
     """
 
-    __slots__ = ("end", "error", "items", "ticks")
+    __slots__ = ("end", "error", "items", "left")
 
     def __init__(
-        self, items: Iterator[Any], ticks: Iterator[Any], end: int, error: BaseException | None = None
+        self, items: Iterator[Any], left: Callable[[], int], end: int, error: BaseException | None = None
     ) -> None:
         self.items = items
-        self.ticks = ticks
+        self.left = left
         self.end = end
         self.error = error
 
@@ -29,9 +28,9 @@ class Block:
     def of(cls, elements: list[Any], end: int, error: BaseException | None = None) -> "Block":
         """Returns a block of elements that are there already."""
         items = iter(elements)
-        return cls(items, items, end, error)
+        return cls(items, items.__length_hint__, end, error)  # type: ignore[attr-defined]
 
     @property
     def position(self) -> int:
         """The position of the next item."""
-        return self.end - length_hint(self.ticks)
+        return self.end - self.left()

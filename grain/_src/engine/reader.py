@@ -133,7 +133,8 @@ class ReaderIterator(DatasetIterator[Any]):
             self._seek(position)
 
     def get_state(self) -> dict[str, Any]:
-        return {"next_index": self._block.position}
+        block = self._block
+        return {"next_index": block.end - block.left()}  # its position, without a call
 
     def set_state(self, state: dict[str, Any]) -> None:
         index = field(merge_worker_states(state) or state, "next_index", int)
@@ -149,5 +150,5 @@ class ReaderIterator(DatasetIterator[Any]):
             self._closed = True
             self._reader.close()
             position = self._block.position
-            self._block = Block(closed_elements(self._node.describe()), iter(()), position)
+            self._block = Block(closed_elements(self._node.describe()), lambda: 0, position)
             self._items = self._block.items
