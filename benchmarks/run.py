@@ -14,11 +14,11 @@ from typing import Any
 from benchmarks.contestants import CONTESTANTS, ENVIRONMENTS, LIBRARY, ROOT, label, settings
 from benchmarks.environments import NotInstalled, python, versions
 from benchmarks.process import Failed, Process
+from benchmarks.ratios import PRECISION
 from benchmarks.report import quantity
 
 _DEADLINE = 90.0
 _FEWEST = 2
-_AGREE = 0.05  # a best value that another repetition comes so close to was not luck
 
 
 class Bench:
@@ -135,7 +135,7 @@ class Bench:
 def _settled(entry: dict[str, Any], more: bool) -> bool:
     """Whether the best value is no accident."""
     best = sorted(entry["values"], reverse=more)[:2]
-    return "failed" in entry or (len(best) == 2 and abs(best[0] - best[1]) <= _AGREE * max(best))
+    return "failed" in entry or (len(best) == 2 and abs(best[0] - best[1]) <= PRECISION * max(best))
 
 
 def circumstances(command: str) -> dict[str, Any]:

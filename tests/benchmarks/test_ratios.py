@@ -65,6 +65,20 @@ def test_row_without_a_floor_must_not_be_slower_than_the_reference(floors: Any) 
     assert (goal.expression, goal.floor, goal.value, goal.holds) == ("ours / reference best", 1.0, 0.9, False)
 
 
+@pytest.mark.parametrize(("ours", "verdict"), [(100, "holds"), (99, "even"), (95, "even"), (94, "FAILS")])
+def test_two_that_a_run_cannot_tell_apart_are_even(floors: Any, ours: float, verdict: str) -> None:
+    floors({})
+    (goal,) = ratios.goals(run(a=numbers(ours=ours, reference=100)))
+    assert goal.line().startswith(verdict)
+    assert goal.even == (verdict == "even")
+
+
+def test_a_goal_above_par_is_never_even(floors: Any) -> None:
+    floors({"a": {"ours / reference best": 5}})
+    (goal,) = ratios.goals(run(a=numbers(ours=49.9, reference=10)))
+    assert not goal.even
+
+
 def test_row_can_be_taken_out_of_that_rule(floors: Any) -> None:
     floors({"a": {"ours / reference best": None}})
     assert ratios.goals(run(a=numbers(ours=9, reference=10))) == []
