@@ -255,7 +255,7 @@ def copy_into(out: "np.ndarray[Any, Any]", array: "np.ndarray[Any, Any]") -> Non
 
     Where the pixels of an image lie apart, NumPy copies pixel by pixel; channel by channel takes a fifth of that.
     """
-    if _is_image(array.shape) and _pixels_apart(array):
+    if _pixels_apart(array):
         for channel in range(array.shape[-1]):
             out[..., channel] = array[..., channel]
     else:
@@ -266,9 +266,9 @@ def _is_image(shape: tuple[int, ...]) -> bool:
     return len(shape) > 1 and 1 < shape[-1] <= _FEW_CHANNELS
 
 
-def _pixels_apart(image: "np.ndarray[Any, Any]") -> bool:
-    """Whether the pixels do not follow each other in memory, as after a horizontal flip."""
-    return bool(image.strides[-2] != image.strides[-1] * image.shape[-1])
+def _pixels_apart(array: "np.ndarray[Any, Any]") -> bool:
+    """Whether it is an image whose pixels do not follow each other in memory, as after a horizontal flip."""
+    return _is_image(array.shape) and bool(array.strides[-2] != array.strides[-1] * array.shape[-1])
 
 
 def _is_numeric(value: Any) -> bool:
