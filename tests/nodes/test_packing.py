@@ -268,13 +268,6 @@ def test_sequences_may_be_arrays_or_lists_in_any_order(packer):
     assert rows == [unpack(row) for row in pack(packer, elements, num_packing_bins=4)]
 
 
-def test_only_what_a_group_needs_is_read():
-    read = []
-    ds = grain.MapDataset.source(documents((8, 9, 5, 6))).map(lambda e: (read.append(1), e)[1]).to_iter_dataset(INLINE)
-    next(iter(PACKERS[0](ds, length_struct={"x": 10}, num_packing_bins=2)))
-    assert len(read) == 3  # two fill the group, the third does not fit
-
-
 def test_the_operation_packs_records_into_batches():
     data = documents((5, 3, 8, 2, 9))
     records = [grain.Record(grain.RecordMetadata(index=i, record_key=i), element) for i, element in enumerate(data)]

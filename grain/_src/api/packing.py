@@ -9,7 +9,7 @@ from grain._src.api.dataset import Dataset
 from grain._src.api.iter_dataset import IterDataset
 from grain._src.nodes.concat_then_split import BOSHandling, StreamConcatThenSplit
 from grain._src.nodes.packing import StreamBestFitPack, StreamPack
-from grain._src.nodes.packing_bins import Bins
+from grain._src.nodes.packing_bins import make_bins
 from grain._src.nodes.packing_features import Document, DocumentReader, Feature, features_of
 from grain._src.nodes.packing_rows import Like, pack_marks, pack_values
 from grain._src.records import Record
@@ -189,7 +189,7 @@ class _Batch:
             for number, length in enumerate(lengths)
         ]
         self._reader = DocumentReader(self._features)
-        self._bins = Bins(self._features, operation.batch_size, operation.max_sequences_per_bin, best=False)
+        self._bins = make_bins(self._features, operation.batch_size, operation.max_sequences_per_bin, best=False)
         self._rows: list[list[Document]] = [[] for _ in range(operation.batch_size)]
         self._likes: list[Like] = []
 

@@ -9,7 +9,7 @@ from grain._src.errors import StateError
 from grain._src.nodes.base import EarlyStop, MapNode
 from grain._src.nodes.blame import annotate
 from grain._src.nodes.drops import Drops
-from grain._src.nodes.stream import DatasetIterator, closed_elements, closed_error, field
+from grain._src.nodes.stream import DatasetIterator, Run, closed_elements, closed_error, field
 from grain._src.nodes.worker_states import merge_worker_states
 
 
@@ -42,6 +42,7 @@ class ReaderIterator(DatasetIterator[Any]):
         self._begun, self._dropped = position, 0  # what the drops do not know yet
         self._block = Block.of([], position)
         self._items = self._block.items
+        self._handed_to, self._read_to = position, position  # of the last run: the holes after it are read, too
         self._drops.restart()
 
     @property
@@ -85,6 +86,30 @@ class ReaderIterator(DatasetIterator[Any]):
                 except StopIteration:
                     break
         return elements
+
+    def pull_run(self, count: int) -> Run:
+        start = self._handed_to if self._block.position == self._read_to else self._block.position
+        while True:
+            begun, read, error = self._block.position, list[Any](), None
+            try:
+                read.extend(islice(self._items, count))
+            except BaseException as raised:
+                error = raised
+            kept = read if self._allow_nones or self._node.dense else self._without_holes(read)
+            if error is not None:
+                self._fail(error)
+                if not kept:
+                    raise error
+            if kept:
+                break
+            if len(read) < count:
+                try:
+                    self._advance()
+                except StopIteration:
+                    break
+        places = _Places(start, begun, read, kept)
+        self._handed_to, self._read_to = places.after(len(kept)), self._block.position
+        return Run(kept, places.state_after, error)
 
     def _without_holes(self, elements: list[Any]) -> list[Any]:
         kept = [element for element in elements if element is not None]
@@ -152,3 +177,39 @@ class ReaderIterator(DatasetIterator[Any]):
             position = self._block.position
             self._block = Block(closed_elements(self._node.describe()), lambda: 0, position)
             self._items = self._block.items
+
+
+class _Places:
+    """Where the elements of a run are.
+
+    Args:
+      start: the position before the run, holes not yet looked at included.
+      begun: the position of the first that was read.
+      read: what was read, holes included.
+      kept: the same without the holes, if those do not count.
+    """
+
+    __slots__ = ("_begun", "_kept", "_read", "_start")
+
+    def __init__(self, start: int, begun: int, read: list[Any], kept: list[Any]) -> None:
+        self._start = start
+        self._begun = begun
+        self._read = read
+        self._kept = kept
+
+    def after(self, number: int) -> int:
+        """The position after so many elements."""
+        if not number:
+            return self._start
+        if len(self._kept) == len(self._read):
+            return self._begun + number
+        if number < len(self._kept):
+            places = (at for at, element in enumerate(self._read, self._begun + 1) if element is not None)
+            return next(islice(places, number - 1, None))
+        end = len(self._read)
+        while self._read[end - 1] is None:
+            end -= 1
+        return self._begun + end
+
+    def state_after(self, number: int) -> dict[str, Any]:
+        return {"next_index": self.after(number)}

@@ -2,7 +2,6 @@
 
 import operator
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +11,8 @@ from grain._src.errors import StateError
 from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
-from grain._src.nodes.packing_bins import Bins
+from grain._src.nodes.lookahead import Lookahead
+from grain._src.nodes.packing_bins import VectorBins, make_bins
 from grain._src.nodes.packing_features import Array, Document, DocumentReader, Feature
 from grain._src.nodes.packing_rows import Column, Like, RowWriter, rows_at_once
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
@@ -67,19 +67,19 @@ class StreamBestFitPack(StreamPack):
 class _Group:
     """Rows being filled."""
 
-    def __init__(self, node: StreamPack, start: dict[str, Any]) -> None:
+    def __init__(self, node: StreamPack, writer: RowWriter, start: dict[str, Any]) -> None:
         self.start = start  # where the parent was before the first element
+        self.bins = make_bins(node.features, node.num_packing_bins, node.max_sequences_per_bin, node.best)
         self._node = node
-        self._aligned = any(feature.alignment > 1 for feature in node.features)
-        self._writer = RowWriter(node.features, node.extras)
-        self.bins = Bins(node.features, node.num_packing_bins, node.max_sequences_per_bin, node.best)
-        # By feature and row: the sequences, and where they begin; by row: the values that are only listed.
+        self._writer = writer
+        # By feature and row: the sequences, and, if alignment makes gaps, where they begin.
         rows = range(node.num_packing_bins)
         self._columns: list[list[list[Array]]] = [[[] for _ in rows] for _ in node.features]
-        self._starts: list[list[list[int]]] = [[[] for _ in rows] for _ in node.features]
-        self._extras: list[list[list[Any]]] = [[[] for _ in node.extras] for _ in rows]
+        aligned = any(feature.alignment > 1 for feature in node.features)
+        self._starts: list[list[list[int]]] = [[[] for _ in rows] for _ in node.features] if aligned else []
+        self._extras: list[list[list[Any]]] = [[[] for _ in node.extras] for _ in rows]  # by row: what is only listed
         self._likes: list[Like] | None = None
-        self._flat = False  # whether tokens are scalars
+        self._flat = True  # whether tokens are scalars
 
     def add(self, document: Document) -> bool:
         """Puts a document into one of the rows; says no if it fits none."""
@@ -98,25 +98,21 @@ class _Group:
             column[row].append(array)
         for listed, value in zip(self._extras[row], document.extras, strict=True):
             listed.append(value)
-        if self._aligned:
-            for starts, start in zip(self._starts, self.bins.placed_at, strict=True):
-                starts[row].append(start)
+        for starts, start in zip(self._starts, self.bins.placed_at, strict=True):
+            starts[row].append(start)
         return True
 
-    def add_plain(self, arrays: list[Array]) -> bool:
-        """Adds the one sequence of each of several elements, no more than rows are empty; says no if rows are not plain."""
-        if not self.bins.plain or not (self._likes is None or self._flat):
-            return False
+    def add_vectors(self, vectors: Sequence[Array]) -> int | None:
+        """Adds elements that are nothing but a vector until one fits no row; says how many, or None if rows are of another kind."""
+        if not isinstance(self.bins, VectorBins) or not self._flat:
+            return None
         if self._likes is None:
-            self._likes, self._flat = [Like(arrays[0])], True
+            self._likes = [Like(vectors[0])]
+        rows = self.bins.place_all(list(map(len, vectors)))
         (column,) = self._columns
-        for row, array in zip(self.bins.place_all(list(map(len, arrays))), arrays, strict=True):
-            column[row].append(array)
-        return True
-
-    def filled(self) -> list[int]:
-        """The rows with a document in them."""
-        return [number for number, count in enumerate(self.bins.counts) if count]
+        for row, vector in zip(rows, vectors, strict=False):
+            column[row].append(vector)
+        return len(rows)
 
     def write(self, rows: Sequence[int]) -> list[dict[str, Any]]:
         """Returns rows as elements."""
@@ -129,7 +125,7 @@ class _Group:
     def _parts(self, rows: Sequence[int]) -> tuple[list[Like], list[Column], list[list[list[int]]] | None]:
         assert self._likes is not None
         columns: list[Column] = [[column[row] for row in rows] for column in self._columns]
-        return self._likes, columns, [[s[row] for row in rows] for s in self._starts] if self._aligned else None
+        return self._likes, columns, [[s[row] for row in rows] for s in self._starts] or None
 
 
 class PackIterator(DatasetIterator[Any]):
@@ -139,6 +135,8 @@ class PackIterator(DatasetIterator[Any]):
         super().__init__(parent)
         self._node = node
         self._reader = DocumentReader(node.features, node.extras)
+        self._writer = RowWriter(node.features, node.extras)
+        self._ahead = Lookahead(parent)
         self._at_once = rows_at_once(node.features)
         self._counter = 0
         self._begin(parent.get_state(), 0)
@@ -147,11 +145,10 @@ class PackIterator(DatasetIterator[Any]):
         """Goes to where the parent is before a group of which `skip` rows are handed out."""
         self._place = (start, skip)  # the state
         self._skip = skip
-        self._filling = _Group(self._node, start)
+        self._filling = _Group(self._node, self._writer, start)
         self._after = start
-        self._carried: Document | None = None  # it did not fit the group before
-        self._ready: list[Any] = []  # elements of the parent that are yet to be added, in reverse
-        self._error: BaseException | None = None  # what the parent raised after them
+        self._ahead.restart()
+        self._vectors: list[Array] | None = None  # the elements that were read, if each is nothing but one
         self._left: list[int] = []  # the rows of the group that is handed out that are not written yet, in reverse
         self._written: list[dict[str, Any]] = []  # and those that are, in reverse
 
@@ -198,7 +195,7 @@ class PackIterator(DatasetIterator[Any]):
     def _next_group(self) -> None:
         group = self._filling
         self._fill(group)
-        filled = group.filled()
+        filled = group.bins.filled()
         if not filled and not self._skip:
             raise StopIteration
         skip, self._skip = self._skip, 0
@@ -208,46 +205,30 @@ class PackIterator(DatasetIterator[Any]):
         self._group = group
         self._left = order[skip:][::-1]
         self._place = (group.start, skip)
-        self._filling = _Group(self._node, self._after)
+        self._filling = _Group(self._node, self._writer, self._after)
 
     def _fill(self, group: _Group) -> None:
         """Adds elements until one does not fit; an error of the parent leaves the group as it is."""
-        if self._carried is not None:
-            carried, self._carried = self._carried, None
-            group.add(carried)
-        bins, parent, reader = group.bins, self._parent, self._reader
-        before: dict[str, Any] | None = None
-        while True:
-            if not self._ready:
-                # While rows are empty so many elements fit, and where the parent was before them need not be known.
-                before = None if bins.empty else parent.get_state()
-                elements = self._pull(max(1, bins.empty))
-                if not elements:
-                    self._after = parent.get_state()
-                    return
-                arrays = reader.read_plain(elements) if before is None else None
-                if arrays is not None and group.add_plain(arrays):
-                    continue
-                self._ready = elements[::-1]
-            document = reader.read_short(self._ready.pop())
-            if not group.add(document):
-                assert before is not None
-                self._after, self._carried = before, document
+        while self._ahead.more(group.bins.empty):
+            if not self._add_some(group):
+                self._after = self._ahead.state()
                 return
+        self._after = self._parent.get_state()
 
-    def _pull(self, count: int) -> list[Any]:
-        """Returns the next elements of the parent, at most `count`, none at the end; those before an error come first."""
-        if self._error is not None:
-            error, self._error = self._error, None
-            raise error
-        elements: list[Any] = []
-        try:
-            elements.extend(islice(self._parent, count))
-        except BaseException as error:
-            if not elements:
-                raise
-            self._error = error
-        return elements
+    def _add_some(self, group: _Group) -> bool:
+        """Adds elements that were read, at least one; says no at one that does not fit."""
+        ahead, begun = self._ahead, self._ahead.taken
+        if not begun:
+            self._vectors = self._reader.read_vectors(ahead.elements)
+        added = None if self._vectors is None else group.add_vectors(self._vectors[begun:])
+        if added is not None:
+            ahead.taken += added
+            return ahead.taken == len(ahead.elements)
+        ahead.taken += 1  # also if there is something wrong with it
+        if group.add(self._reader.read_short(ahead.elements[begun])):
+            return True
+        ahead.taken = begun
+        return False
 
     def _order(self, group: _Group, filled: list[int], counter: int) -> list[int]:
         """Returns the rows in the order in which they are handed out."""

@@ -149,8 +149,8 @@ class DocumentReader:
             raise KeyError(f"the element has no meta feature {name!r}: it has {list(element)}")
         return element[name]
 
-    def read_plain(self, elements: list[Any]) -> list[Array] | None:
-        """Returns the sequences of several elements at once where there is one in each, a vector that fits; else None."""
+    def read_vectors(self, elements: list[Any]) -> list[Array] | None:
+        """Returns the vectors of elements each of which is a dict with one, short enough for a row; None if one is not."""
         if self._only is None or set(map(type, elements)) != {dict}:
             return None
         arrays = [element.get(self._only) for element in elements]

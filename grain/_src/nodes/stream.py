@@ -37,6 +37,25 @@ class SelfStarting(Node):
         """Returns what runs this node; `start` returns what runs another."""
 
 
+class Run:
+    """Elements that were read together.
+
+    Args:
+      elements: in their order.
+      state_after: returns the state of their iterator after so many of them.
+      error: what was raised after them, if anything.
+    """
+
+    __slots__ = ("elements", "error", "state_after")
+
+    def __init__(
+        self, elements: list[Any], state_after: Callable[[int], dict[str, Any]], error: BaseException | None = None
+    ) -> None:
+        self.elements = elements
+        self.state_after = state_after
+        self.error = error
+
+
 class DatasetIterator(abc.ABC, Iterator[T], Generic[T]):
     """A running pipeline: `next` gives elements, `get_state` and `set_state` its position.
 
@@ -83,6 +102,10 @@ class DatasetIterator(abc.ABC, Iterator[T], Generic[T]):
     def pull(self, count: int) -> list[T]:
         """Returns the next `count` elements, fewer at the end."""
         return list(islice(self, count))
+
+    def pull_run(self, count: int) -> Run | None:
+        """Returns some of the next elements, at most `count` and none at the end; None if states within them are not known."""
+        return None
 
     def pull_batch(self, count: int) -> tuple[int, Any] | None:
         """Returns the next `count` elements as one batch, and how many they are, where that is quicker; else None."""

@@ -1,0 +1,72 @@
+"""Reads a stream some elements at a time, and knows its state between them."""
+
+from itertools import islice
+from time import perf_counter
+from typing import Any
+
+from grain._src.nodes.stream import DatasetIterator, Run
+
+# So many elements are read at once where that is quick; it takes less time than one by one.
+_MOST_AT_ONCE = 64
+_QUICK_SECONDS = 1e-3
+
+
+class Lookahead:
+    """What was read of a stream; who takes some of the elements says so in `taken`."""
+
+    def __init__(self, parent: DatasetIterator[Any]) -> None:
+        self._parent = parent
+        self.restart()
+
+    def restart(self) -> None:
+        """Forgets what was read: the stream is somewhere else."""
+        self._run = Run([], lambda _: {})
+        self._at_once = 1
+        self.taken = 0
+
+    @property
+    def elements(self) -> list[Any]:
+        """The last that were read."""
+        return self._run.elements
+
+    def state(self) -> dict[str, Any]:
+        """Where the stream was after the elements that are taken."""
+        return self._run.state_after(self.taken)
+
+    def more(self, sure: int) -> bool:
+        """Reads on if all elements are taken; says whether there are others.
+
+        Args:
+          sure: how many of them will be taken whatever they are; nobody will ask for the state between those.
+        """
+        if self.taken < len(self._run.elements):
+            return True
+        self._raise_error()
+        began = perf_counter()
+        run = self._parent.pull_run(max(sure, self._at_once))
+        quick = perf_counter() - began < _QUICK_SECONDS
+        self._at_once = min(2 * self._at_once, _MOST_AT_ONCE) if quick else 1
+        self._run = run or self._pull(sure)
+        self.taken = 0
+        if not isinstance(self._run.error, Exception | None):
+            self._raise_error()  # Ctrl-C does not wait
+        return bool(self._run.elements)
+
+    def _pull(self, sure: int) -> Run:
+        """Reads from a stream that knows only where it is."""
+        before = {} if sure else self._parent.get_state()
+        elements: list[Any] = []
+        error: BaseException | None = None
+        try:
+            elements.extend(islice(self._parent, max(1, sure)))
+        except BaseException as raised:
+            if not elements:
+                raise
+            error = raised
+        return Run(elements, lambda _: before, error)
+
+    def _raise_error(self) -> None:
+        """Raises what was raised after the elements, once."""
+        error, self._run.error = self._run.error, None
+        if error is not None:
+            raise error

@@ -1,0 +1,125 @@
+"""What packing reads of the stream above it: rows and states do not depend on how much at a time."""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import grain
+from grain import experimental as ex
+from grain._src.conformance.equality import same
+from grain._src.engine.reader import ReaderIterator
+from grain._src.nodes import lookahead
+
+INLINE = grain.ReadOptions(0, 0)
+LENGTH = 10
+
+
+def documents(lengths, read_options=INLINE):
+    """Documents of these lengths; where it is 0 there is none, and -1 stands for an error."""
+
+    def make(number):
+        length = lengths[number]
+        if length < 0:
+            raise ValueError(f"document {number}")
+        return {"x": np.arange(length) + 100 * number} if length else None
+
+    return grain.MapDataset.range(len(lengths)).map(make).to_iter_dataset(read_options)
+
+
+def pack(ds, bins=4, **options):
+    options = {"length_struct": {"x": LENGTH}, "num_packing_bins": bins, "shuffle_bins": False, **options}
+    return ex.FirstFitPackIterDataset(ds, **options)
+
+
+LENGTHS = st.lists(st.integers(0, LENGTH), max_size=60)
+OPTIONS = st.fixed_dictionaries({"bins": st.integers(1, 6), "max_sequences_per_bin": st.none() | st.integers(1, 3)})
+
+
+@pytest.fixture(scope="module")
+def without_runs():
+    """Has the stream above packing read element by element."""
+
+    def switch():
+        patch = pytest.MonkeyPatch()
+        patch.setattr(ReaderIterator, "pull_run", lambda self, count: None)
+        return patch
+
+    return switch
+
+
+@given(LENGTHS, OPTIONS)
+def test_rows_and_states_are_the_same_read_at_once_or_one_by_one(steps, without_runs, lengths, options):
+    ds = pack(documents(lengths), **options)
+    at_once = steps(ds)
+    patch = without_runs()
+    try:
+        assert same(at_once, steps(ds))
+    finally:
+        patch.undo()
+
+
+@given(LENGTHS, OPTIONS)
+def test_every_state_goes_on_where_it_was_taken(steps, lengths, options):
+    ds = pack(documents(lengths), **options)
+    every = steps(ds)
+    it = iter(ds)
+    for number, (_, state) in enumerate(every, 1):
+        it.set_state(state)
+        assert same(list(it), [row for row, _ in every[number:]])
+
+
+@pytest.mark.parametrize("place", range(0, 40, 3))
+def test_an_error_further_on_does_not_hold_back_the_rows_before_it(place):
+    lengths = [3, 8, 0, 5, 2, 9, 1, 7] * 5
+    failing = pack(documents([*lengths[:place], -1, *lengths[place:]]))
+    it, before = iter(failing), []
+    with pytest.raises(ValueError, match=f"document {place}"):
+        while True:
+            before.append(next(it))
+    assert len(before) % 4 == 0, "the groups before it are complete"
+    assert same([row["x"] % 100 for row in before], [row["x"] % 100 for row in pack(documents(lengths))][: len(before)])
+    with pytest.raises(ValueError, match=f"document {place}"):
+        next(it)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_workers_and_threads_change_neither_rows_nor_states(steps, workers):
+    lengths = [3, 8, 0, 5, 2, 9, 0, 0, 1, 7] * 6
+    inline = steps(pack(documents(lengths)))
+    assert same(inline, steps(pack(documents(lengths, grain.ReadOptions(4, 20)))))
+    spread = pack(documents(lengths)).mp_prefetch(grain.MultiprocessingOptions(num_workers=workers))
+    assert same(inline, steps(spread))
+
+
+def test_slow_documents_are_not_read_before_they_are_needed(monkeypatch):
+    monkeypatch.setattr(lookahead, "_QUICK_SECONDS", 0.0)
+    asked = []
+    ds = grain.MapDataset.range(100).map(lambda i: asked.append(i) or {"x": np.arange(6)}).to_iter_dataset(INLINE)
+    it = iter(pack(ds, bins=5))
+    for row in range(20):
+        next(it)
+        assert len(asked) == row // 5 * 5 + 6
+
+
+def test_an_interrupt_is_not_kept_for_later_and_loses_nothing():
+    hits = iter([True])
+    main = threading.get_ident()
+
+    def make(number):
+        if number == 20 and next(hits, False):
+            assert threading.get_ident() == main
+            raise KeyboardInterrupt
+        return {"x": np.arange(3) + 100 * number}
+
+    ds = pack(grain.MapDataset.range(60).map(make).to_iter_dataset(INLINE), bins=2)
+    it = iter(ds)
+    found = []
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            found.append(next(it))
+    assert next(hits, None) is None
+    found += it
+    assert same(found, list(ds))
