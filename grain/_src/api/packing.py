@@ -11,7 +11,7 @@ from grain._src.nodes.concat_then_split import BOSHandling, StreamConcatThenSpli
 from grain._src.nodes.packing import StreamBestFitPack, StreamPack
 from grain._src.nodes.packing_bins import make_bins
 from grain._src.nodes.packing_features import Document, DocumentReader, Feature, features_of
-from grain._src.nodes.packing_rows import Like, pack_marks, pack_values
+from grain._src.nodes.packing_rows import Like, lengths_of, pack_marks, pack_values
 from grain._src.records import Record
 
 
@@ -211,8 +211,9 @@ class _Batch:
         values, segments, positions = [], [], []
         for number, feature in enumerate(self._features):
             arrays = [[document.arrays[number] for document in row] for row in self._rows]
-            values.append(pack_values(feature, self._likes[number], arrays))
-            marks = pack_marks(feature.length, [list(map(len, own)) for own in arrays])
+            lengths = lengths_of(arrays)
+            values.append(pack_values(feature, self._likes[number], arrays, lengths))
+            marks = pack_marks(feature.length, lengths)
             segments.append(marks[0])
             positions.append(marks[1])
         return self._tree(values), self._tree(segments), self._tree(positions)

@@ -14,6 +14,7 @@ _ROWS_AT_ONCE = 16
 _TOKENS_AT_ONCE = 1 << 16
 
 Column: TypeAlias = Sequence[Sequence[Array]]  # the sequences of one feature, row by row
+Lengths: TypeAlias = Sequence[Sequence[int]]  # how long they are, or where they begin
 
 
 @functools.lru_cache(maxsize=8)
@@ -43,8 +44,13 @@ class Like:
             )
 
 
-def pack_values(feature: Feature, like: Like, rows: Column, starts: Sequence[Sequence[int]] | None = None) -> Array:
-    """Returns an array of rows, each with its sequences at `starts`, or one after the other."""
+def lengths_of(rows: Column) -> Lengths:
+    """How long the sequences are."""
+    return [list(map(len, arrays)) for arrays in rows]
+
+
+def pack_values(feature: Feature, like: Like, rows: Column, lengths: Lengths, starts: Lengths | None = None) -> Array:
+    """Returns an array of rows, each with its sequences (of `lengths`) at `starts`, or one after the other."""
     length = feature.length
     padding = np.zeros((length, *like.shape), like.dtype)
     if feature.padding is not None:
@@ -54,7 +60,7 @@ def pack_values(feature: Feature, like: Like, rows: Column, starts: Sequence[Seq
         end = 0
         if starts is None:
             parts += arrays
-            end = sum(map(len, arrays))
+            end = sum(lengths[number])
         else:
             for start, array in zip(starts[number], arrays, strict=True):
                 parts += (padding[: start - end], array)
@@ -71,9 +77,7 @@ def pack_values(feature: Feature, like: Like, rows: Column, starts: Sequence[Seq
     return values.reshape(len(rows), length, *like.shape)
 
 
-def pack_marks(
-    length: int, rows: Sequence[Sequence[int]], starts: Sequence[Sequence[int]] | None = None
-) -> tuple[Array, Array]:
+def pack_marks(length: int, rows: Lengths, starts: Lengths | None = None) -> tuple[Array, Array]:
     """Returns the segment ids (from 1, 0 in the padding) and the positions within each sequence, for rows of lengths."""
     ids: list[int] = []
     spans: list[int] = []
@@ -91,12 +95,12 @@ def pack_marks(
         if end < length:
             ids.append(0)
             spans.append(length - end)
-    begins = itertools.accumulate(spans, initial=0)
-    marks = np.array([ids, list(itertools.islice(begins, len(ids)))], np.int32).repeat(spans, axis=1)
-    segment_ids, positions = marks
-    np.subtract(_counting(len(rows) * length), positions, out=positions)
-    if 0 in ids:
-        positions *= segment_ids != 0
+    counts = np.array(spans)
+    marks = np.empty((2, len(spans)), np.int32)
+    marks[0], marks[1] = ids, counts.cumsum() - counts
+    segment_ids, begins = marks.repeat(counts, axis=1)
+    positions = np.subtract(_counting(len(rows) * length), begins, out=begins)
+    np.copyto(positions, 0, where=segment_ids == 0)
     return segment_ids.reshape(-1, length), positions.reshape(-1, length)
 
 
@@ -113,7 +117,7 @@ class RowWriter:
         self,
         likes: Sequence[Like],
         columns: Sequence[Column],
-        starts: Sequence[Sequence[Sequence[int]]] | None = None,
+        starts: Sequence[Lengths] | None = None,
         extras: Sequence[Sequence[list[Any]]] | None = None,
     ) -> list[dict[str, Any]]:
         """Returns packed rows; several at once take less time, and share their memory.
@@ -136,7 +140,7 @@ class RowWriter:
         self,
         likes: Sequence[Like],
         columns: Sequence[Column],
-        starts: Sequence[Sequence[Sequence[int]]] | None = None,
+        starts: Sequence[Lengths] | None = None,
     ) -> dict[str, Any]:
         """Returns packed rows as one batch of them."""
         batch: dict[str, Any] = {}
@@ -145,17 +149,17 @@ class RowWriter:
         return batch
 
     def _arrays(
-        self, likes: Sequence[Like], columns: Sequence[Column], starts: Sequence[Sequence[Sequence[int]]] | None
+        self, likes: Sequence[Like], columns: Sequence[Column], starts: Sequence[Lengths] | None
     ) -> Iterator[tuple[tuple[str, ...], Array]]:
         """Yields what the rows have, an array of rows each, with where in an element it belongs."""
         marks: tuple[Array, Array] | None = None
-        made_of: tuple[int, list[list[int]]] | None = None  # what the last marks are of
+        made_of: tuple[int, Lengths] | None = None  # what the last marks are of
         for number, feature in enumerate(self._features):
             arrays, own_starts = columns[number], None if starts is None else starts[number]
-            yield feature.path, pack_values(feature, likes[number], arrays, own_starts)
+            lengths = lengths_of(arrays)
+            yield feature.path, pack_values(feature, likes[number], arrays, lengths, own_starts)
             if feature.meta:
                 continue
-            lengths = [list(map(len, own)) for own in arrays]
             if marks is not None and starts is None and made_of == (feature.length, lengths):
                 marks = (marks[0].copy(), marks[1].copy())
             else:
