@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import grain
 from grain import sources
 from grain._src.conformance.equality import same
 
@@ -126,3 +127,22 @@ def test_the_format_is_that_of_a_shareable_list() -> None:
 
 def test_in_memory_is_another_name() -> None:
     assert sources.InMemoryDataSource is sources.SharedMemoryDataSource
+
+
+@pytest.mark.parametrize("length", [1, 2, 63, 64, 65, 128, 1000])
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_records_of_a_list_come_in_any_order(kind: Any, length: int) -> None:
+    records = kind(f"record {i}" for i in range(length))
+    ds = grain.MapDataset.source(records).shuffle(seed=3).repeat(2)
+    assert list(ds.to_iter_dataset(grain.ReadOptions(0, 0))) == [ds[i] for i in range(2 * length)]
+
+
+def test_a_list_that_became_shorter_is_an_error_at_its_place() -> None:
+    records = list(range(300))
+    it = iter(grain.MapDataset.source(records).to_iter_dataset(grain.ReadOptions(0, 0)))
+    found = [next(it)]
+    del records[150:]
+    with pytest.raises(IndexError):
+        while True:
+            found.append(next(it))
+    assert found == list(range(150))

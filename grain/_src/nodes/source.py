@@ -1,8 +1,9 @@
 """Where a pipeline begins: a sequence of records, or a range of integers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from grain._src.indexing.permutation import IndexArray
 from grain._src.nodes.base import MapNode, Node
 
 _CHUNK_BYTES = 1 << 16
+_PICKED_AT_ONCE = 64
 
 
 @frozen
@@ -49,9 +51,7 @@ class Source(MapNode):
         return None if strings else self.source
 
     def _keys(self, indices: IndexArray) -> IndexArray:
-        if not self.length:
-            raise IndexError("cannot take an element of an empty source")
-        return indices % self.length
+        return _within(self.length, indices, "source")
 
     def get(self, index: int) -> Any:
         if not self.length:
@@ -63,6 +63,8 @@ class Source(MapNode):
         keys = self._keys(indices)
         if self._array is not None:
             return self._stream_rows(self._array, keys)
+        if type(self.source) in (list, tuple):
+            return chain.from_iterable(_picked(self.source, keys.tolist()))
         batched = getattr(self.source, "__getitems__", None)
         if batched is not None and len(keys) > 1:
             return self._stream_batched(batched, keys.tolist())
@@ -135,11 +137,7 @@ class Range(MapNode):
         return iter(self.gather(self._keys(indices)).tolist())
 
     def _keys(self, indices: IndexArray) -> IndexArray:
-        if not self.length:
-            raise IndexError("cannot take an element of an empty range")
-        if len(indices) and (indices[-1] >= self.length or indices.max() >= self.length or indices.min() < 0):
-            return indices % self.length
-        return indices
+        return _within(self.length, indices, "range")
 
     def inputs(self, index: int) -> list[tuple[MapNode, int]]:
         return []
@@ -153,3 +151,24 @@ class Range(MapNode):
     @property
     def dense(self) -> bool:
         return True
+
+
+def _within(length: int, indices: IndexArray, what: str) -> IndexArray:
+    """Returns the keys of records at `indices`, which count on from epoch to epoch."""
+    if not length:
+        raise IndexError(f"cannot take an element of an empty {what}")
+    if len(indices) and (indices[-1] >= length or indices.max() >= length or indices.min() < 0):
+        return indices % length
+    return indices
+
+
+def _picked(records: Sequence[Any], keys: list[int]) -> Iterator[Iterable[Any]]:
+    """Yields records, some at a time: they lie far apart in memory, and one by one each would have to be waited for."""
+    for at in range(0, len(keys), _PICKED_AT_ONCE):
+        some = keys[at : at + _PICKED_AT_ONCE]
+        picked: Iterable[Any]
+        try:
+            picked = itemgetter(*some)(records) if len(some) > 1 else (records[some[0]],)
+        except IndexError:  # somebody has made it shorter: the error comes at its own place
+            picked = map(records.__getitem__, some)
+        yield picked
