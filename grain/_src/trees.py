@@ -215,7 +215,7 @@ def _stack_arrays(values: Sequence[Any], allocate: Allocate | None) -> "np.ndarr
             for row, value in zip(out, values, strict=True):
                 copy_into(row, value)
         else:
-            out[...] = values
+            out[...] = list(values)  # a tuple would be one record of a structured dtype
         return out
     return np.stack(values) if dtype.hasobject or not plain else _array_of(values)
 
@@ -248,6 +248,13 @@ def _joined(values: Sequence[Any], dtype: Any, shape: tuple[int, ...]) -> "np.nd
     if [v.shape for v in values].count(shape) < count:
         return None
     return np.frombuffer(memory, dtype).reshape(count, *shape)
+
+
+def as_stacked(rows: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Returns rows in the byte order that stacking them one by one gives: the machine's, but for a single array."""
+    if rows.dtype.isnative or (len(rows) == 1 and rows.ndim > 1):
+        return rows
+    return rows.astype(rows.dtype.newbyteorder("="))
 
 
 def copy_into(out: "np.ndarray[Any, Any]", array: "np.ndarray[Any, Any]") -> None:
@@ -310,7 +317,7 @@ def batch_and_pad(values: Sequence[Any], *, batch_size: int, pad_value: Any = 0)
 
     def pad(leaf: Any, fill: Any) -> Any:
         widths = [(0, missing)] + [(0, 0)] * (leaf.ndim - 1)
-        return np.pad(leaf, widths, constant_values=fill)
+        return as_stacked(np.pad(leaf, widths, constant_values=fill))
 
     if open_container(pad_value) is None or pad_value is None:
         return map_leaves(lambda leaf: pad(leaf, pad_value), stacked)

@@ -40,7 +40,7 @@ def test_arrays_and_ints_agree(max_index, seed, rounds, data):
     assert all(0 <= image <= max_index for image in images.tolist())
 
 
-@pytest.mark.parametrize("bits", range(15, 51))
+@pytest.mark.parametrize("bits", range(15, 50))
 def test_arrays_and_ints_agree_at_every_width(bits):
     for max_index in (2**bits - 1, 2**bits, 2**bits + 1):
         indices = np.array([0, 1, max_index // 3, max_index - 1, max_index])

@@ -29,6 +29,21 @@ def test_a_limit_takes_the_first_elements_and_reads_no_more(length, count, pulle
     assert elements == calls == list(range(min(length, count)))
 
 
+def test_an_error_in_a_batch_does_not_widen_the_limit():
+    failures = iter([True])
+
+    def flaky(x):
+        if x == 2 and next(failures, False):
+            raise OSError
+        return x
+
+    it = iter(ex.LimitIterDataset(grain.MapDataset.range(9).map(flaky).to_iter_dataset(INLINE), 5).batch(3))
+    with pytest.raises(OSError):
+        next(it)
+    assert it.get_state()["count_elements_read"] == 2
+    assert [batch.tolist() for batch in it] == [[2, 3, 4]]
+
+
 @given(st.integers(0, 5), st.integers(1, 4))
 def test_a_repeated_stream_is_the_same_each_time(length, epochs):
     assert list(ex.RepeatIterDataset(stream(length), epochs)) == list(range(length)) * epochs

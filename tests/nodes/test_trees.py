@@ -300,4 +300,5 @@ def test_flipped_arrays_are_stacked_as_others_whoever_has_the_memory(dtype, shap
     array = np.arange(math.prod(shape)).astype(dtype).reshape(shape)
     for axis in range(array.ndim):
         values = [array, np.flip(array, axis), array]
-        np.testing.assert_array_equal(trees.stack(values, allocate), np.stack(values), strict=True)
+        for stacked in (trees.stack(values, allocate), *trees.stack([(value,) for value in values], allocate)):
+            np.testing.assert_array_equal(stacked, np.stack(values), strict=True)

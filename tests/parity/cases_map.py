@@ -219,6 +219,12 @@ mix-tuple :: MAP.mix((MAP.range(3), MAP.range(5, 8)), weights=(1, 2))
 mix-int-weights :: MAP.mix([MAP.range(30), MAP.range(50, 80)], weights=[3, 7])
 mix-tiny-weight :: MAP.mix([MAP.range(3), MAP.range(500, 1500)], weights=[.01, .99])[:150]
 mix-len :: [len(MAP.mix([MAP.range(a), MAP.range(b)], weights=w)) for a, b, w in ((1, 1, [1, 9]), (3, 17, [.5, .5]), (99, 7, [.99, .01]))]
+mix-thirds :: MAP.mix([MAP.range(6), MAP.range(100, 106)], weights=[1, 2/3])
+mix-tenths :: MAP.mix([MAP.range(40), MAP.range(100, 140), MAP.range(200, 240)], weights=[.7, .1, .3])
+mix-thirds-iter :: ITER.mix([MAP.range(30).to_iter_dataset(), MAP.range(100, 130).to_iter_dataset()], weights=[2.5, 5/3])
+mix-thirds-len :: [len(MAP.mix([MAP.range(5000), MAP.range(5000)], weights=w)) for w in ([1/3, 2/3], [1, 2/3], [.3, .1], [.7, 1/3], [2.5, .6])]
+shuffle-past-2-50 :: [MAP.range(2**50 + d).shuffle(seed=1)[i] for d in (1, 2, 3, 6) for i in (0, 1, 2**50)]
+shuffle-past-2-62 :: [MAP.range(2**k + d).shuffle(seed=7)[i] for k in (52, 58, 62) for d in (2, 6, 200) for i in (0, 1, 2**k)]
 pipe-args :: MAP.range(9).pipe(lambda ds, a, b: ds[a:b], 2, 7)
 pipe-class :: MAP.range(9).pipe(X.WindowShuffleMapDataset, window_size=3, seed=1)
 window-map-w3 :: X.WindowShuffleMapDataset(MAP.range(10), window_size=3, seed=1)

@@ -139,6 +139,11 @@ and-pad-value :: [X.batch_and_pad([np.arange(2), np.arange(2)], batch_size=3, pa
 and-pad-full :: [X.batch_and_pad([1.5, 2.5], batch_size=2, pad_value=7)]
 and-pad-tree :: [X.batch_and_pad([{'a': i, 'b': np.arange(2) + i} for i in range(3)], batch_size=4, pad_value=9)]
 and-pad-fn :: MAP.range(7).batch(3, batch_fn=functools.partial(X.batch_and_pad, batch_size=3, pad_value=-1))
+big-endian-source :: [[str(b.dtype) for b in MAP.source(a).batch(n)] for a in (np.arange(8, dtype='>i4').reshape(4, 2), np.arange(4, dtype='>i4')) for n in (1, 2, 3)]
+big-endian-map :: [[str(b.dtype) for b in MAP.range(4).map(lambda i: np.full(3, i, '>i4')).batch(n)] for n in (1, 2, 3)]
+big-endian-pack :: [[str(b['x'].dtype) for b in X.FirstFitPackIterDataset(MAP.range(6).map(lambda i: {'x': np.full(3, i, '>i4')}).to_iter_dataset(), length_struct={'x': 4}, num_packing_bins=3, shuffle_bins=False).batch(n)] for n in (1, 2, 4)]
+big-endian-pad :: [str(X.batch_and_pad([np.zeros(2, '>f4')] * n, batch_size=size).dtype) for n, size in ((1, 1), (1, 2), (2, 2), (2, 3))]
+structured-in-a-tuple :: [str(leaf.tolist()) for leaf in MAP.range(4).map(lambda i: (np.full(3, i, [('a', 'f4'), ('b', 'i4')]), i)).batch(2)[0]]
 rebatch-up :: X.RebatchIterDataset(MAP.range(20).batch(3).to_iter_dataset(), batch_size=8)
 rebatch-down :: X.RebatchIterDataset(MAP.range(20).batch(8).to_iter_dataset(), batch_size=3)
 rebatch-one :: X.RebatchIterDataset(MAP.range(5).batch(3).to_iter_dataset(), batch_size=1)

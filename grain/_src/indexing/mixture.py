@@ -29,8 +29,8 @@ def integer_weights(weights: Sequence[float] | None, count: int) -> tuple[int, .
     for weight in weights:
         if not arguments.number("each of weights", weight) > 0 or math.isinf(weight):
             raise ValueError(f"weights must be positive and finite, got {list(weights)!r}")
-    smallest = min(weights)
-    return tuple(int(weight * 100 / smallest) for weight in weights)
+    hundredfold = 100 / min(weights)  # rounded: another order of the two operations gives other weights
+    return tuple(int(weight * hundredfold) for weight in weights)
 
 
 def mixed_length(lengths: Sequence[int], weights: Sequence[int]) -> int:

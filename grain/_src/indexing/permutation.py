@@ -5,6 +5,7 @@ The value is encrypted by a small Simon-like Feistel cipher whose block is at le
 """
 
 import functools
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -49,13 +50,11 @@ def _round_keys(seed: int, rounds: int, word_bits: int) -> tuple[int, ...]:
 
 
 def _word_bits(max_index: int) -> int:
-    """Returns the width of a word; a `max_index` of exactly 2**(2 * width) does not fit, see `_overflows`."""
-    return (max(_MIN_BITS, (max_index - 1).bit_length()) + 1) // 2
+    """Returns the width of a word; a `max_index` of 2**(2 * width), or from 2**50 on some more, does not fit.
 
-
-def _overflows(max_index: int, bits: int) -> bool:
-    """Whether the last index does not fit the block. The reference then takes it for index 0, and so do we."""
-    return max_index == 1 << (2 * bits)
+    It is rounded as the reference rounds it, which takes those past the block for the first ones; and so do we.
+    """
+    return (max(_MIN_BITS, math.ceil(math.log2(max_index))) + 1) // 2
 
 
 def _encrypt_array(values: np.ndarray[Any, Any], keys: tuple[int, ...], bits: int) -> np.ndarray[Any, Any]:
@@ -134,8 +133,8 @@ def permute_array(indices: IndexArray, max_index: int, seed: int, rounds: int = 
     if max_index == 0:
         return np.zeros_like(indices)
     bits = _word_bits(max_index)
-    if _overflows(max_index, bits):
-        indices = np.where(indices == max_index, 0, indices)
+    if max_index >> (2 * bits):
+        indices = indices & ((1 << (2 * bits)) - 1)
     if bits == _MIN_BITS // 2:
         return _small_table(max_index, seed, rounds)[indices].astype(np.int64)
     keys = _round_keys(seed, rounds, bits)
@@ -163,8 +162,7 @@ def permute(index: int, max_index: int, seed: int, rounds: int = 4) -> int:
     if max_index == 0:
         return 0
     bits = _word_bits(max_index)
-    if _overflows(max_index, bits) and index == max_index:
-        index = 0
+    index &= (1 << (2 * bits)) - 1
     if bits == _MIN_BITS // 2:
         return int(_small_table(max_index, seed, rounds)[index])
     return _walk(index, max_index, _round_keys(seed, rounds, bits), bits)

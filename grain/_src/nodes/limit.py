@@ -40,11 +40,6 @@ class LimitIterator(DatasetIterator[Any]):
         self._read += 1
         return element
 
-    def pull(self, count: int) -> list[Any]:
-        elements = self._parent.pull(min(count, max(0, self._count - self._read)))
-        self._read += len(elements)
-        return elements
-
     def get_state(self) -> dict[str, Any]:
         return {"parent": self._parent.get_state(), "count_elements_read": self._read}
 

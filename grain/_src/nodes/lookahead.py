@@ -42,12 +42,13 @@ class Lookahead:
         if self.taken < len(self._run.elements):
             return True
         self._raise_error()
+        self._run.elements.clear()  # the next ones take their memory, while it is in the cache
+        self.taken = 0
         began = perf_counter()
         run = self._parent.pull_run(max(sure, self._at_once))
         quick = perf_counter() - began < _QUICK_SECONDS
         self._at_once = min(2 * self._at_once, _MOST_AT_ONCE) if quick else 1
         self._run = run or self._pull(sure)
-        self.taken = 0
         if not isinstance(self._run.error, Exception | None):
             self._raise_error()  # Ctrl-C does not wait
         return bool(self._run.elements)

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from grain._src import trees
 from grain._src.nodes.packing_features import Array, Feature
 
 # So many rows, or tokens, are written at once: quicker than one by one, and who keeps one row keeps few others.
@@ -145,7 +146,7 @@ class RowWriter:
         """Returns packed rows as one batch of them."""
         batch: dict[str, Any] = {}
         for path, array in self._arrays(likes, columns, starts):
-            put(batch, path, array)
+            put(batch, path, trees.as_stacked(array))
         return batch
 
     def _arrays(

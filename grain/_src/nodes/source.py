@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from grain._src import trees
 from grain._src.frozen import frozen
 from grain._src.indexing.permutation import IndexArray
 from grain._src.nodes.base import MapNode, Node
@@ -97,7 +98,7 @@ class Source(MapNode):
         return self, self._keys(indices)
 
     def gather(self, keys: IndexArray) -> Any:
-        return self._array[keys] if self._array is not None else self.source.gather(keys)
+        return trees.as_stacked(self._array[keys]) if self._array is not None else self.source.gather(keys)
 
     @property
     def eager(self) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grain._src import trees
 from grain._src.sources.base import DataSource, IndexArray, Indices, check_indices
 
 
@@ -53,5 +54,5 @@ class ArrayDataSource(DataSource[Any]):
     def gather(self, indices: Indices) -> Any:
         """Returns the rows at `indices` stacked: what batching them one by one gives, by fancy indexing."""
         keys = check_indices(indices, len(self), type(self).__name__)
-        stacked = [column[keys] for column in self._columns]
+        stacked = [trees.as_stacked(column[keys]) for column in self._columns]
         return stacked[0] if self._names is None else dict(zip(self._names, stacked, strict=True))
