@@ -129,7 +129,9 @@ class DataLoaderIterator(Iterator[Any]):
         return self
 
     def __next__(self) -> Any:
-        return next(self._iterator)
+        for element in self._iterator:  # no call, so that Ctrl-C does not come after it is counted
+            return element
+        raise StopIteration
 
     def get_state(self) -> bytes:
         """Returns JSON that means: resume right after what was handed out. It does not depend on the workers."""

@@ -34,7 +34,8 @@ class AheadIterator(DatasetIterator[Any]):
             raise ValueError("Trying to advance a closed iterator")
         self.start_prefetch()
         assert self._runner is not None
-        kind, value, self._state, self._position = self._runner.take()
+        # From here on nothing is called: Ctrl-C comes before the element is handed out, or after.
+        kind, value, self._state, self._position = self._runner.handed = self._runner.peek()
         if kind == "element":
             return value
         self._stop()  # the thread has ended by itself; a later `next` starts another one where this one stopped
@@ -42,8 +43,10 @@ class AheadIterator(DatasetIterator[Any]):
 
     def start_prefetch(self) -> None:
         if self._runner is None:
-            self._runner = _Runner(self._parent, self._buffer_size)
-            self._end = weakref.finalize(self, _Runner.stop, self._runner)
+            runner = _Runner(self._parent, self._buffer_size)
+            self._end = weakref.finalize(self, _Runner.stop, runner)
+            self._runner = runner
+        self._runner.start()
 
     def _stop(self) -> None:
         if self._runner is not None:
@@ -87,13 +90,22 @@ class _Runner:
         self._parent = parent
         self._buffer_size = buffer_size
         self._buffer: deque[_Entry] = deque()
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()  # by itself: Ctrl-C does not come between its acquisition and the block under it
+        self._changed = threading.Condition(self._lock)
         self._stopped = False
-        self._thread = threading.Thread(target=self._run, name="grain-ahead", daemon=True)
-        self._thread.start()
+        self.handed: _Entry | None = None  # what the consumer has got of the buffer
+        self._thread: threading.Thread | None = None
+        self._runs = False
+
+    def start(self) -> None:
+        """Starts the thread, if it does not run; two that Ctrl-C came between start one."""
+        if self._thread is None or not (self._runs or self._thread.is_alive()):
+            self._thread = threading.Thread(target=self._run, name="grain-ahead", daemon=True)
+            self._thread.start()
 
     def _run(self) -> None:
-        going = True
+        with self._lock:
+            going, self._runs = not self._runs, True
         while going:
             try:
                 element = next(self._parent)
@@ -101,8 +113,8 @@ class _Runner:
             except BaseException as error:
                 entry = ("error", error, self._parent.get_state(), _position(self._parent))
                 going = False
-            with self._changed:
-                while len(self._buffer) >= self._buffer_size and not self._stopped:
+            with self._lock:
+                while self._ready() >= self._buffer_size and not self._stopped:
                     self._changed.wait()
                 if self._stopped:
                     return
@@ -110,22 +122,29 @@ class _Runner:
                 self._changed.notify_all()
             element = entry = None  # type: ignore[assignment]
 
-    def take(self) -> _Entry:
-        with self._changed:
+    def _ready(self) -> int:
+        return len(self._buffer) - (self.handed is not None)
+
+    def peek(self) -> _Entry:
+        """Returns the entry after the one that was handed out, which is forgotten."""
+        with self._lock:
+            if self._buffer and self._buffer[0] is self.handed:
+                del self._buffer[0]
+            self.handed = None
+            self._changed.notify_all()
             while not self._buffer:
                 self._changed.wait(timeout=1.0)
-                if not self._buffer and not self._thread.is_alive():
+                if not self._buffer and not (self._thread and self._thread.is_alive()):
                     raise RuntimeError("the thread that reads ahead has ended without a result")
-            self._changed.notify_all()
-            return self._buffer.popleft()
+            return self._buffer[0]
 
     def wait(self) -> None:
-        if self._thread is not threading.current_thread():
+        if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
     def stop(self) -> None:
-        with self._changed:
+        with self._lock:
             self._stopped = True
             self._changed.notify_all()
-        if self._thread is not threading.current_thread():
+        if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_JOIN_SECONDS)

@@ -134,6 +134,13 @@ class _Work:
             self._room.notify_all()
 
     def take(self, position: int) -> Block | None:
+        try:
+            return self._take(position)
+        except BaseException:
+            self._started = False  # by Ctrl-C: what was claimed here nobody else will compute, so begin anew
+            raise
+
+    def _take(self, position: int) -> Block | None:
         with self._lock:
             if not self._started or position != self._taken:
                 self._jump(position)

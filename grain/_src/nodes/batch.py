@@ -13,10 +13,12 @@ from grain._src.indexing.permutation import IndexArray
 from grain._src.nodes import memory, reading
 from grain._src.nodes.base import EarlyStop, MapNode, Node
 from grain._src.nodes.row_batch import RowBatch
-from grain._src.nodes.stream import DatasetIterator, StreamNode
+from grain._src.nodes.stream import DatasetIterator, StreamNode, is_interrupt
 
 BatchFn = Callable[[Sequence[Any]], Any]
 Pull = Callable[[int], list[Any]]
+
+_MOST_REWOUND = 16  # iterators; the states of more, of a large mixture, would take time for every batch
 
 
 def combine(batch_fn: BatchFn | None, elements: list[Any]) -> Any:
@@ -149,6 +151,15 @@ class StreamBatch(StreamNode):
         return BatchIterator(self, parents[0])
 
 
+def _has_light_state(iterators: Sequence[DatasetIterator[Any]], most: int) -> bool:
+    """Whether these, and what they read from, are ours, and few."""
+    if len(iterators) > most:
+        return False
+    ours = all(type(iterator).__module__.startswith("grain.") for iterator in iterators)
+    above = [parent for iterator in iterators for parent in iterator._parents]
+    return ours and (not above or _has_light_state(above, most - len(iterators)))
+
+
 class BatchIterator(DatasetIterator[Any]):
     """Its state is its parent's: a batch is complete when it is handed out."""
 
@@ -157,8 +168,18 @@ class BatchIterator(DatasetIterator[Any]):
         self._node = node
         self._gathering = Gathering(parent.pull, node.batch_fn)
         self._pull_batch = parent.pull_batch
+        self._rewinds = _has_light_state([parent], _MOST_REWOUND)  # after Ctrl-C, to the beginning of the batch
 
     def __next__(self) -> Any:
+        before = self._parent.get_state() if self._rewinds else None
+        try:
+            return self._next_batch()
+        except BaseException as error:
+            if before is not None and is_interrupt(error):
+                self._parent.set_state(before)
+            raise
+
+    def _next_batch(self) -> Any:
         node = self._node
         made = self._pull_batch(node.batch_size) if node.batch_fn is None and memory.allocator() is None else None
         taken, finish = self._gathering.take(node.batch_size) if made is None else (made[0], lambda: made[1])

@@ -54,12 +54,13 @@ class CacheIterator(DatasetIterator[Any]):
                 raise StopIteration
             element = self._kept[self._position]
         else:
-            try:
-                element = next(self._parent)
-            except StopIteration:
-                self._filled = self._kept is not None
-                raise
-            self._keep(element)
+            for element in self._parent:  # no call, so that Ctrl-C does not come before it is counted
+                if self._kept is not None:
+                    self._kept += (element,)
+                self._position += 1
+                return element
+            self._filled = self._kept is not None
+            raise StopIteration
         self._position += 1
         return element
 

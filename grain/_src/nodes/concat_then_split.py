@@ -12,7 +12,7 @@ from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
 from grain._src.nodes.packing_features import Array, Document, DocumentReader, Feature
 from grain._src.nodes.packing_rows import Like, RowWriter, rows_at_once
-from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
+from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field, is_interrupt
 
 # Elements that are passed through unsplit wait until the row that was begun before them is complete. So that a stream of
 # nothing else does not collect in memory, the row is closed when this many wait.
@@ -157,12 +157,20 @@ class ConcatThenSplitIterator(DatasetIterator[Any]):
     def __next__(self) -> Any:
         if self._closed:
             raise closed_error(self._node.describe())
-        if not self._filled:
-            self._fill_some()
         if not self._written:
-            self._write_some(self._most_at_once)
-        _, self._start, self._handed = self._filled.pop()
-        return self._written.pop()
+            try:
+                if not self._filled:
+                    self._fill_some()
+                self._write_some(self._most_at_once)
+            except BaseException as error:
+                if is_interrupt(error):
+                    self.set_state(self.get_state())
+                raise
+        # From here on nothing is called: Ctrl-C comes before the row is handed out, or after.
+        row = self._written[-1]
+        _, self._start, self._handed = self._filled[-1]
+        del self._filled[-1], self._written[-1]
+        return row
 
     def _fill_some(self) -> None:
         """Completes rows, several if that is quick; an error comes after the rows before it."""

@@ -15,7 +15,7 @@ from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.batch import Batch, BatchFn, StreamBatch, combine
 from grain._src.nodes.order import Slice
 from grain._src.nodes.prefetch import ProcessPrefetch, ThreadPrefetch
-from grain._src.nodes.stream import DatasetIterator, SelfStarting, StreamNode, field
+from grain._src.nodes.stream import DatasetIterator, SelfStarting, StreamNode, field, is_interrupt
 from grain._src.nodes.to_iter import ToIter, WithOptions
 from grain._src.options import ReadOptions
 
@@ -76,7 +76,9 @@ class GlobalBatchIterator(DatasetIterator[Any]):
             return self._iterate(ToIter(self._node.local(start), self._node.read_options))
 
     def __next__(self) -> Any:
-        return next(self._parent)
+        for element in self._parent:  # no call, so that Ctrl-C does not come after it is counted
+            return element
+        raise StopIteration
 
     def pull(self, count: int) -> list[Any]:
         return self._parent.pull(count)
@@ -127,9 +129,14 @@ class ShardedBatchIterator(DatasetIterator[Any]):
         node = self._node
         if self._end is None:
             before = self._parent.get_state()
-            elements = self._parent.pull(node.batch_size)
-            if len(elements) == node.batch_size:
-                return combine(node.batch_fn, elements[node.shard_index :: node.shard_count])
+            try:
+                elements = self._parent.pull(node.batch_size)
+                if len(elements) == node.batch_size:
+                    return combine(node.batch_fn, elements[node.shard_index :: node.shard_count])
+            except BaseException as error:
+                if is_interrupt(error):
+                    self._parent.set_state(before)
+                raise
             self._end = before  # the rest is not handed out: a smaller batch size may go on with it
         raise StopIteration
 

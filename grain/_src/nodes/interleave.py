@@ -66,8 +66,8 @@ class _Slot:
         """Lets the stream go, with its threads and files."""
         if self.iterator is not None:
             self.state = self.iterator.get_state()
-            self.iterator.close()
-            self.iterator = None
+            iterator, self.iterator = self.iterator, None
+            iterator.close()
 
 
 class InterleaveIterator(DatasetIterator[Any]):
@@ -97,16 +97,14 @@ class InterleaveIterator(DatasetIterator[Any]):
                 slot.dataset = self._next_dataset
                 self._next_dataset += 1
                 self._starter.look_ahead(self._next_dataset)
+            following = (self._turn + 1) % len(self._slots)
             if slot.iterator is not None:
-                try:
-                    element = next(slot.iterator)
-                except StopIteration:
-                    slot.end()
-                else:
-                    self._turn = (self._turn + 1) % len(self._slots)
+                for element in slot.iterator:  # no call, so that Ctrl-C does not come before it is counted
+                    self._turn = following
                     return element
+                slot.end()
             ended = ended + 1 if self._next_dataset == len(self._node.components) else 0
-            self._turn = (self._turn + 1) % len(self._slots)
+            self._turn = following
         raise StopIteration
 
     def get_state(self) -> dict[str, Any]:

@@ -36,9 +36,10 @@ class LimitIterator(DatasetIterator[Any]):
     def __next__(self) -> Any:
         if self._read >= self._count:
             raise StopIteration
-        element = next(self._parent)
-        self._read += 1
-        return element
+        for element in self._parent:  # no call, so that Ctrl-C does not come before it is counted
+            self._read += 1
+            return element
+        raise StopIteration
 
     def get_state(self) -> dict[str, Any]:
         return {"parent": self._parent.get_state(), "count_elements_read": self._read}

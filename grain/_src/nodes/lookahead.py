@@ -4,7 +4,7 @@ from itertools import islice
 from time import perf_counter
 from typing import Any
 
-from grain._src.nodes.stream import DatasetIterator, Run
+from grain._src.nodes.stream import DatasetIterator, Run, is_interrupt
 
 # So many elements are read at once where that is quick; it takes less time than one by one.
 _MOST_AT_ONCE = 64
@@ -49,8 +49,8 @@ class Lookahead:
         quick = perf_counter() - began < _QUICK_SECONDS
         self._at_once = min(2 * self._at_once, _MOST_AT_ONCE) if quick else 1
         self._run = run or self._pull(sure)
-        if not isinstance(self._run.error, Exception | None):
-            self._raise_error()  # Ctrl-C does not wait
+        if self._run.error is not None and is_interrupt(self._run.error):
+            self._raise_error()  # it does not wait
         return bool(self._run.elements)
 
     def _pull(self, sure: int) -> Run:

@@ -60,13 +60,13 @@ class MixIterator(DatasetIterator[Any]):
             ahead = np.arange(self._index, self._index + _AHEAD)
             self._choices = locate_array(ahead, self._node.weights)[0].tolist()
             self._choices_start, offset = self._index, 0
-        try:
-            element = next(self._parents[self._choices[offset]])
-        except StopIteration:
-            self._stop = True
-            raise
-        self._index += 1
-        return element
+        for element in self._parents[
+            self._choices[offset]
+        ]:  # no call, so that Ctrl-C does not come before it is counted
+            self._index += 1
+            return element
+        self._stop = True
+        raise StopIteration
 
     def get_state(self) -> dict[str, Any]:
         states = [parent.get_state() for parent in self._parents]

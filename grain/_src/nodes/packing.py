@@ -15,7 +15,7 @@ from grain._src.nodes.lookahead import Lookahead
 from grain._src.nodes.packing_bins import VectorBins, make_bins
 from grain._src.nodes.packing_features import Array, Document, DocumentReader, Feature
 from grain._src.nodes.packing_rows import Column, Like, RowWriter, rows_at_once
-from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
+from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field, is_interrupt
 
 
 @frozen
@@ -156,10 +156,15 @@ class PackIterator(DatasetIterator[Any]):
         if self._closed:
             raise closed_error(self._node.describe())
         if not self._written:
-            if not self._left:
-                self._next_group()
-            self._write_some()
-        row = self._written.pop()
+            try:
+                self._write_some()
+            except BaseException as error:
+                if is_interrupt(error):
+                    self.set_state(self.get_state())
+                raise
+        # From here on nothing is called: Ctrl-C comes before the row is handed out, or after.
+        row = self._written[-1]
+        del self._written[-1]
         start, handed = self._place
         self._counter += 1
         self._place = (start, handed + 1) if self._written or self._left else (self._after, 0)
@@ -168,6 +173,15 @@ class PackIterator(DatasetIterator[Any]):
     def pull_batch(self, count: int) -> tuple[int, Any] | None:
         if self._closed or self._written or self._node.extras:
             return None
+        before = self.get_state()
+        try:
+            return self._write_batch(count)
+        except BaseException as error:
+            if is_interrupt(error):
+                self.set_state(before)
+            raise
+
+    def _write_batch(self, count: int) -> tuple[int, Any]:
         taken = 0
         parts: list[dict[str, Any]] = []
         while taken < count:
@@ -188,6 +202,8 @@ class PackIterator(DatasetIterator[Any]):
         return taken, parts[0] if len(parts) == 1 else _joined(parts)
 
     def _write_some(self) -> None:
+        if not self._left:
+            self._next_group()
         rows = self._left[-self._at_once :]
         del self._left[-self._at_once :]
         self._written = self._group.write(rows)

@@ -9,7 +9,7 @@ from grain._src import trees
 from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
-from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
+from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field, is_interrupt
 
 
 @frozen
@@ -68,6 +68,17 @@ class RebatchIterator(DatasetIterator[Any]):
     def __next__(self) -> Any:
         if self._closed:
             raise closed_error(self._node.describe())
+        try:
+            batch, handed = self._next_output()
+        except BaseException as error:
+            if is_interrupt(error):
+                self.set_state(self.get_state())
+            raise
+        self._handed = handed
+        return batch
+
+    def _next_output(self) -> tuple[Any, tuple[dict[str, Any], int]]:
+        """Returns the next batch, and the state after it."""
         while self._missing:
             if self._used == self._rows:
                 try:
@@ -83,10 +94,13 @@ class RebatchIterator(DatasetIterator[Any]):
             self._pieces.append(self._cut(take))
             self._used += take
             self._missing -= take
-        pieces = self._pieces
+        pieces, handed = self._pieces, (self._before, self._used)
         self._begin_output()
-        self._handed = (self._before, self._used)
-        return _join(pieces)
+        try:
+            return _join(pieces), handed
+        except Exception:
+            self._handed = handed
+            raise
 
     def _begin_output(self) -> None:
         self._pieces, self._missing = [], self._node.batch_size

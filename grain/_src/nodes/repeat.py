@@ -34,33 +34,31 @@ class RepeatIterator(DatasetIterator[Any]):
         self._start = parent.get_state()
         self._epoch = 0
         self._untouched = True  # nothing of this epoch was handed out, and it began at the beginning
+        self._rewinds = False  # whether the parent is yet to begin again
 
     def __next__(self) -> Any:
         while self._num_epochs is None or self._epoch < self._num_epochs:
+            if self._rewinds:
+                self._parent.set_state(self._start)
+                self._rewinds = False
             try:
-                element = next(self._parent)
-            except StopIteration:
-                self._next_epoch()
-                continue
+                for element in self._parent:
+                    self._untouched = False
+                    return element
             except BaseException:
                 self._untouched = False  # a stream that fails is not empty
                 raise
-            self._untouched = False
-            return element
+            if self._untouched:
+                break  # an empty stream stays empty, however often it is repeated
+            self._epoch += 1
+            self._untouched = True
+            self._rewinds = self._num_epochs is None or self._epoch < self._num_epochs
         raise StopIteration
 
-    def _next_epoch(self) -> None:
-        if self._untouched:
-            raise StopIteration  # an empty stream stays empty, however often it is repeated
-        if self._num_epochs is None or self._epoch + 1 < self._num_epochs:
-            self._parent.set_state(self._start)
-        self._epoch += 1
-        self._untouched = True
-
     def get_state(self) -> dict[str, Any]:
-        return {"parent": self._parent.get_state(), "epoch": self._epoch}
+        return {"parent": self._start if self._rewinds else self._parent.get_state(), "epoch": self._epoch}
 
     def set_state(self, state: dict[str, Any]) -> None:
         epoch = count(state, "epoch")
         self._parent.set_state(field(state, "parent", dict))
-        self._epoch, self._untouched = epoch, state["parent"] == self._start
+        self._epoch, self._untouched, self._rewinds = epoch, state["parent"] == self._start, False

@@ -129,6 +129,11 @@ class DatasetIterator(abc.ABC, Iterator[T], Generic[T]):
         self.close()
 
 
+def is_interrupt(error: BaseException) -> bool:
+    """Whether it is Ctrl-C or the like, after which nothing should be missing: no error of an element."""
+    return not isinstance(error, Exception)
+
+
 def closed_error(what: str) -> ValueError:
     """Returns what `next` of a closed iterator raises."""
     return ValueError(f"Trying to advance a closed iterator: {what}")

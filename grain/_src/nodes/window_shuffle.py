@@ -76,7 +76,9 @@ class WindowShuffleIterator(DatasetIterator[Any]):
             raise closed_error(self._node.describe())
         if not self._left:
             self._next_window()
-        element = self._left.pop()
+        # From here on nothing is called: Ctrl-C comes before the element is handed out, or after.
+        element = self._left[-1]
+        del self._left[-1]
         self._handed += 1
         if not self._left:
             self._window += 1
@@ -102,15 +104,16 @@ class WindowShuffleIterator(DatasetIterator[Any]):
             self._filling_start = self._parent.get_state()
         self._filling.extend(islice(self._parent, self._node.window_size - len(self._filling)))
         elements, start, skip = self._filling, self._filling_start, self._skip
-        self._filling, self._filling_start, self._skip = [], None, 0
-        if not elements:
-            raise StopIteration
-        if skip >= len(elements):  # the state was taken right after the last element of its window
-            return self._next_window()
         size = len(elements)
+        if not size or skip >= size:
+            self._filling, self._filling_start, self._skip = [], None, 0
+            if not size:
+                raise StopIteration
+            return self._next_window()  # the state was taken right after the last element of its window
         order = permute_array(np.arange(size), size - 1, (self._node.seed + self._window) % _SEEDS)
-        self._left = list(map(elements.__getitem__, order[: size - skip].tolist()))
-        self._start, self._handed = start, skip
+        left = list(map(elements.__getitem__, order[: size - skip].tolist()))
+        self._left, self._start, self._handed = left, start, skip
+        self._filling, self._filling_start, self._skip = [], None, 0
 
     def get_state(self) -> dict[str, Any]:
         return {

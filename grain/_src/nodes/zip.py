@@ -89,6 +89,7 @@ class ZipIterator(DatasetIterator[Any]):
         try:
             for parent in self._parents:
                 elements.append(next(parent))
+            return tuple(elements)
         except StopIteration:
             self._stopped = True
             if self._strict:
@@ -98,7 +99,6 @@ class ZipIterator(DatasetIterator[Any]):
             # The parents before the one that failed are one element ahead: all of them try this element again.
             set_states(self._parents, before)
             raise
-        return tuple(elements)
 
     def _check_ends(self, ended: int) -> None:
         """Raises if not all parents end where number `ended` has ended."""
