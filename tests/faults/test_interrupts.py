@@ -86,3 +86,17 @@ def test_going_on_after_an_interrupt_loses_and_repeats_nothing(name, alarm):
                 assert same([*found, *other], expected), "the state is right"
             assert same([*found, *it], expected)
     assert hits
+
+
+def test_ctrl_c_in_close_leaves_nothing_open(alarm, nothing_is_left):
+    ds = numbers().mp_prefetch(grain.MultiprocessingOptions(num_workers=2))
+    for place in range(8):
+        it = iter(ds)
+        next(it)
+        try:
+            alarm(0.0005 * (place + 1))
+            it.close()
+            alarm(0)
+        except KeyboardInterrupt:
+            it.close()
+        del it

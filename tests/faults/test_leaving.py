@@ -241,3 +241,36 @@ def test_a_cycle_of_references_is_collected_with_its_workers():
     del trainer
     gc.collect()
     wait_until(lambda: children() == [])
+
+
+def test_a_forked_process_does_not_disturb_the_workers_of_its_parent(script):
+    code = program(
+        """
+    child = os.fork()
+    if not child:
+        try:
+            for x in it: pass
+        except Exception as error:
+            print(type(error).__name__, error, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+    print([int(next(it)[0]) for _ in range(5)])
+    it.close()
+    """.strip().replace("\n    ", "\n")
+    )
+    returncode, out, err = script.run("import os\n" + code)
+    assert returncode == 0, err
+    assert "WorkerError these workers belong to process" in out
+    assert out.splitlines()[-1] == "[1, 2, 3, 4, 5]"
+
+
+def test_no_room_for_a_large_source_is_named(script):
+    code = """
+    import resource, numpy as np, grain
+    ds = grain.MapDataset.source(np.ones((1000, 1000))).to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(1))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+    next(iter(ds))
+    """
+    returncode, _, err = script.run(textwrap.dedent(code))
+    assert returncode == 1
+    assert "File too large. Large arrays travel in shared memory: is there room?" in err

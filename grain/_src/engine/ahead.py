@@ -5,6 +5,7 @@ import weakref
 from collections import deque
 from typing import Any, TypeAlias
 
+from grain._src.engine.bell import Bell
 from grain._src.nodes.stream import DatasetIterator
 
 _JOIN_SECONDS = 0.5  # an element that takes longer is left behind; the thread ends with it
@@ -91,21 +92,22 @@ class _Runner:
         self._buffer_size = buffer_size
         self._buffer: deque[_Entry] = deque()
         self._lock = threading.Lock()  # by itself: Ctrl-C does not come between its acquisition and the block under it
-        self._changed = threading.Condition(self._lock)
+        self._room = threading.Condition(self._lock)  # the thread waits here
+        self._arrived = Bell()  # and here its consumer
         self._stopped = False
         self.handed: _Entry | None = None  # what the consumer has got of the buffer
-        self._thread: threading.Thread | None = None
-        self._runs = False
+        self._thread: threading.Thread | None = None  # the one that runs
 
     def start(self) -> None:
-        """Starts the thread, if it does not run; two that Ctrl-C came between start one."""
-        if self._thread is None or not (self._runs or self._thread.is_alive()):
-            self._thread = threading.Thread(target=self._run, name="grain-ahead", daemon=True)
-            self._thread.start()
+        """Starts the thread, if none runs."""
+        if self._thread is None:
+            threading.Thread(target=self._run, name="grain-ahead", daemon=True).start()
 
     def _run(self) -> None:
         with self._lock:
-            going, self._runs = not self._runs, True
+            going = self._thread is None and not self._stopped  # after Ctrl-C at the start there may be two of them
+            if going:
+                self._thread = threading.current_thread()
         while going:
             try:
                 element = next(self._parent)
@@ -115,11 +117,11 @@ class _Runner:
                 going = False
             with self._lock:
                 while self._ready() >= self._buffer_size and not self._stopped:
-                    self._changed.wait()
+                    self._room.wait()
                 if self._stopped:
                     return
                 self._buffer.append(entry)
-                self._changed.notify_all()
+            self._arrived.ring()
             element = entry = None  # type: ignore[assignment]
 
     def _ready(self) -> int:
@@ -127,16 +129,17 @@ class _Runner:
 
     def peek(self) -> _Entry:
         """Returns the entry after the one that was handed out, which is forgotten."""
-        with self._lock:
-            if self._buffer and self._buffer[0] is self.handed:
-                del self._buffer[0]
-            self.handed = None
-            self._changed.notify_all()
-            while not self._buffer:
-                self._changed.wait(timeout=1.0)
-                if not self._buffer and not (self._thread and self._thread.is_alive()):
+        while True:
+            with self._lock:
+                if self._buffer and self._buffer[0] is self.handed:
+                    del self._buffer[0]
+                self.handed = None
+                self._room.notify()
+                if self._buffer:
+                    return self._buffer[0]
+                if self._thread is not None and not self._thread.is_alive():
                     raise RuntimeError("the thread that reads ahead has ended without a result")
-            return self._buffer[0]
+            self._arrived.wait(1.0)
 
     def wait(self) -> None:
         if self._thread is not None and self._thread is not threading.current_thread():
@@ -145,6 +148,6 @@ class _Runner:
     def stop(self) -> None:
         with self._lock:
             self._stopped = True
-            self._changed.notify_all()
+            self._room.notify()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_JOIN_SECONDS)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from grain._src import trees
+from grain._src.engine.bell import Bell
 from grain._src.engine.blocks import Block
 from grain._src.engine.inline import BLOCK_RECORDS
 from grain._src.engine.tuning import Growth, ThreadTuner
@@ -90,7 +91,7 @@ class _Work:
         self._tuner = ThreadTuner(num_threads)
         self._most_threads = num_threads  # the consumer counts too when it computes
         self._lock = threading.Lock()
-        self._ready = threading.Condition(self._lock)  # the consumer waits here for its block
+        self._ready = Bell()  # the consumer waits here for its block
         self._room = threading.Condition(self._lock)  # threads wait here for room in the window
         self._threads: list[threading.Thread] = []
         self._active = 0
@@ -141,27 +142,28 @@ class _Work:
             raise
 
     def _take(self, position: int) -> Block | None:
-        with self._lock:
-            if not self._started or position != self._taken:
-                self._jump(position)
-            if position >= self._length:
-                return None
-            self._grow()
-            self._weigh(position)
-            while position not in self._results:
+        waited = False
+        while True:
+            with self._lock:
+                # It may have been taken by another thread: they share the iterator, and should not.
+                lost = waited and position not in self._results and not any(t.is_alive() for t in self._threads)
+                if lost or not self._started or position != self._taken:
+                    self._jump(position)
+                if position >= self._length:
+                    return None
+                if not waited:
+                    self._grow()
+                    self._weigh(position)
+                if position in self._results:
+                    elements, error = self._results.pop(position)
+                    return self._hand_out(position, elements, error)
                 self._tuner.starved()
                 if position == self._next and (self._alone or self._active < self._most_threads):
                     claimed = self._claim()
+                    self._handed_out = 0.0, 0  # it is not away while it computes
                     break
-                # The deadline only guards against a thread that died without a result.
-                self._ready.wait(timeout=1.0)
-                lost = position != self._taken  # another thread has taken it: they share the iterator, and should not
-                if position not in self._results and (lost or not any(t.is_alive() for t in self._threads)):
-                    self._jump(position)
-            else:
-                elements, error = self._results.pop(position)
-                return self._hand_out(position, elements, error)
-            self._handed_out = 0.0, 0  # it is not away while it computes
+            self._ready.wait(1.0)  # the deadline only guards against a thread that died without a result
+            waited = True
         elements, error = self._compute(claimed)
         with self._lock:
             return self._hand_out(position, elements, error)
@@ -310,7 +312,7 @@ class _Work:
                 if claimed.generation == self._generation:
                     self._results[claimed.start] = elements, error
                     if claimed.start == self._taken:
-                        self._ready.notify()
+                        self._ready.ring()
                 computes = self._tuner.computes
             del elements, error
             if computes:

@@ -23,6 +23,10 @@ def dump_work(work: Stage | Spread | Remote) -> Shared:
     try:
         with _unfinished_modules_by_value() as names:
             return dump_shared(_Unfinished(names, work) if names else work, {Source: _reduce_source})
+    except OSError as error:
+        raise UnpicklableError(
+            f"The pipeline cannot be sent to worker processes: {error}. Large arrays travel in shared memory: is there room?"
+        ) from error
     except Exception as error:
         raise UnpicklableError(
             f"The pipeline cannot be sent to worker processes: {_where_unpicklable(work)}. Create such an object inside "

@@ -5,6 +5,7 @@ Nothing runs in the background of the training process: whoever waits for a bloc
 
 import contextlib
 import itertools
+import os
 import select
 import signal
 import sys
@@ -19,7 +20,8 @@ from grain._src.engine.plan import Stage
 from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, SKIP, STAGE, UNKNOWN_MODULE
 from grain._src.engine.processes.process import WorkerProcess, end_all, how_it_ended
 from grain._src.engine.processes.task import Reply, Task
-from grain._src.errors import UnpicklableError, WorkerDied, WorkerError
+from grain._src.errors import UnpicklableError, WorkerError
+from grain._src.nodes.stream import is_interrupt
 from grain._src.options import MultiprocessingOptions
 from grain._src.transport.channel import ChannelClosed, Frame
 from grain._src.warn import warn
@@ -60,6 +62,7 @@ class Pool:
         self._warned = False
         self._broken: BaseException | None = None
         self._end = weakref.finalize(self, end_all, self._workers, self._shared)
+        self._owner = os.getpid()
 
     # What the iterators of stages call.
 
@@ -87,6 +90,7 @@ class Pool:
 
     def submit(self, task: Task, first: bool = False) -> None:
         """Hands a block to whoever is free; `first`, before those that wait already."""
+        self._check_open()
         task.number = next(self._numbers)
         if (first or not self._waiting) and task.worker is None:
             if len(self._workers) < self.num_workers:
@@ -138,6 +142,8 @@ class Pool:
     def _check_open(self) -> None:
         if not self._end.alive:
             raise ValueError("Trying to advance a closed iterator: its worker processes have ended")
+        if os.getpid() != self._owner:
+            raise WorkerError(f"these workers belong to process {self._owner}: make another iterator in this one")
 
     def close(self) -> None:
         """Ends the processes."""
@@ -211,6 +217,7 @@ class Pool:
 
     def _step(self, timeout: float) -> None:
         """Reads and writes what the sockets allow; waits at most `timeout` for something to happen."""
+        self._check_open()
         if self._broken is not None:
             raise self._broken
         for worker in self._workers:
@@ -228,9 +235,9 @@ class Pool:
         try:
             for socket, events in ready:
                 self._exchange(self._by_socket[socket], events)
-        except Exception:
-            raise
-        except BaseException:
+        except BaseException as error:
+            if not is_interrupt(error):
+                raise
             # Ctrl-C in the middle of a message: what was read may be lost, so all of it is computed again.
             for worker in self._workers:
                 worker.condemn(innocent=True)
@@ -361,11 +368,7 @@ class Pool:
             from_outside = -status in (signal.SIGKILL, signal.SIGTERM) and not worker.condemned
             if suspect.deaths >= (_MAX_KILLS_OF_A_BLOCK if from_outside else _MAX_DEATHS_OF_A_BLOCK):
                 worker.tasks.popleft()
-                late = f" for more than worker_timeout ({self._timeout} s)" if worker.late else ""
-                times = "twice" if suspect.deaths == 2 else f"the {suspect.deaths}th time"
-                suspect.reply = Reply(
-                    WorkerDied(f"a worker process {how} {times} while it computed the same elements{late}")
-                )
+                suspect.fail(f"was silent for more than worker_timeout ({self._timeout} s)" if worker.late else how)
         again = [task for task in worker.tasks if not task.cancelled and task.reply is None]
         self._waiting.extendleft(reversed(again))
         self._spawn(worker.index)
@@ -387,8 +390,7 @@ class Pool:
             silence = now - max(worker.since, worker.heard)
             if not worker.tasks or silence < (limit if worker.ready else max(limit, _SILENCE_SECONDS)):
                 continue
-            stack = worker.stack()
-            late = f"worker process {worker.index} has not answered for {silence:.1f} s; it is at:\n{stack}"
+            late = f"worker process {worker.index} has not answered for {silence:.1f} s; it is at:\n{worker.stack()}"
             worker.since = now
             if self._timeout is None:
                 warn(late, RuntimeWarning)

@@ -113,8 +113,10 @@ class WorkerProcess:
     def release(self) -> None:
         """Closes what this side holds; the process must have ended or be about to."""
         self.channel.close()
-        for fd in (self.lifeline, self.stacks, self._pulse):
-            with contextlib.suppress(OSError):
+        for name in ("lifeline", "stacks", "_pulse"):
+            fd = getattr(self, name)
+            setattr(self, name, -1)  # once: the number may be somebody else's by the next time
+            if fd >= 0:
                 os.close(fd)
 
 
@@ -154,7 +156,18 @@ def how_it_ended(status: int) -> str:
 
 
 def end_all(workers: "list[WorkerProcess]", shared: "dict[int, Shared]") -> None:
-    """Ends the processes: those that wait for work leave by themselves, the others are killed."""
+    """Ends the processes: those that wait for work leave by themselves, the others are killed. Ctrl-C waits for that."""
+    interrupt: BaseException | None = None
+    while workers or shared:
+        try:
+            _end(workers, shared)
+        except KeyboardInterrupt as raised:
+            interrupt = raised
+    if interrupt is not None:
+        raise interrupt
+
+
+def _end(workers: "list[WorkerProcess]", shared: "dict[int, Shared]") -> None:
     for worker in workers:
         worker.channel.close()
         if not worker.ready:  # it is still starting: nothing of it is worth waiting for
@@ -163,11 +176,11 @@ def end_all(workers: "list[WorkerProcess]", shared: "dict[int, Shared]") -> None
     for worker in workers:
         with contextlib.suppress(subprocess.TimeoutExpired):
             worker.process.wait(max(0.0, deadline - time.monotonic()))
-    for worker in workers:
+    while workers:
+        worker = workers[-1]
         worker.process.kill()
         worker.process.wait()
         worker.release()
-    workers.clear()
-    for payload in shared.values():
-        payload.close()
-    shared.clear()
+        del workers[-1]
+    while shared:
+        shared.popitem()[1].close()

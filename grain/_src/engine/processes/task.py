@@ -3,6 +3,7 @@
 from typing import Any
 
 from grain._src.engine import processes
+from grain._src.errors import WorkerDied
 from grain._src.transport.lease import Leases
 
 
@@ -36,6 +37,11 @@ class Task:
         self.deaths = 0
         self.cancelled = False
         self.reply: Reply | None = None
+
+    def fail(self, how: str) -> None:
+        """Gives up: no worker survives it. `how` says how the last one ended."""
+        times = "twice" if self.deaths == 2 else f"the {self.deaths}th time"
+        self.reply = Reply(WorkerDied(f"a worker process {how} {times} while it computed the same elements"))
 
 
 class Reply:
