@@ -192,6 +192,14 @@ def test_a_slice_keeps_to_the_epochs_of_its_parent():
     assert [ds[i] for i in range(4)] == [1, 2, 5, 6]
 
 
+@pytest.mark.parametrize("index", [2**61, 2**62, 2**63, 2**70])
+def test_a_batch_has_any_index(index):
+    ds = grain.MapDataset.range(5).map(lambda x: x).batch(3)
+    assert ds[index].tolist() == [0, 1, 2]
+    assert ds[index + 1].tolist() == [3, 4]
+    assert grain.MapDataset.range(5).batch(3)[index].tolist() == [0, 1, 2]
+
+
 def test_a_huge_dataset_is_only_arithmetic():
     ds = M.mix([M.range(10**15).shuffle(seed=1), M.range(10**15).shuffle(seed=2).repeat()]).shuffle(seed=3)
     assert len(ds) == 2 * 10**15

@@ -152,6 +152,11 @@ def test_tokens_of_another_shape_say_so():
     [
         ({"bos_handling": BOS}, ValueError, "bos_token_id must be set"),
         ({"bos_token_id": 1}, ValueError, "have no meaning"),
+        (
+            {"bos_handling": BOS, "bos_token_id": 1, "bos_features": ["x"], "meta_features": ["x"]},
+            ValueError,
+            "bos_features must not be meta features",
+        ),
         ({"bos_handling": 2}, TypeError, "bos_handling must be"),
         ({"meta_features": ["m"]}, ValueError, r"\['m'\] have none"),
         ({"length_struct": {"x": -1}}, ValueError, "positive integer, got -1"),

@@ -1,6 +1,7 @@
 """Batches: consecutive elements combined into one, with random access and in a stream."""
 
 import functools
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -93,6 +94,8 @@ class Batch(MapNode):
 
     def get(self, index: int) -> Any:
         run = self._run(index)
+        if run.stop > sys.maxsize:  # beyond what arrays of indices can hold
+            return combine(self.batch_fn, [self.parent.get(at) for at in run])
         return next(self._combine_runs(np.arange(run.start, run.stop), [len(run)]))
 
     def stream(self, indices: IndexArray) -> Iterator[Any]:
