@@ -14,6 +14,7 @@ from grain._src.engine.run import iterate
 from grain._src.nodes.base import Node
 from grain._src.nodes.loader_source import SampledSource
 from grain._src.nodes.prefetch import ProcessPrefetch
+from grain._src.nodes.stream import without_calls
 from grain._src.options import MultiprocessingOptions, ReadOptions
 from grain._src.sharding import ShardOptions
 
@@ -121,6 +122,7 @@ class DataLoaderIterator(Iterator[Any]):
         self._validate_state = validate_state
         self._format = StateFormat(data_loader._sampled, data_loader._data_source)
         self._iterator = iterate(data_loader._node)
+        self._elements = without_calls(self._iterator)
         self._pipeline = data_loader._node
         if state is not None:
             self.set_state(state)
@@ -129,7 +131,7 @@ class DataLoaderIterator(Iterator[Any]):
         return self
 
     def __next__(self) -> Any:
-        for element in self._iterator:  # no call, so that Ctrl-C does not come after it is counted
+        for element in self._elements:
             return element
         raise StopIteration
 

@@ -128,10 +128,10 @@ class _Runner:
         return len(self._buffer) - (self.handed is not None)
 
     def peek(self) -> _Entry:
-        """Returns the entry after the one that was handed out, which is forgotten."""
+        """Returns the entry after the element that was handed out, which is forgotten; an error is the last one."""
         while True:
             with self._lock:
-                if self._buffer and self._buffer[0] is self.handed:
+                if self._buffer and self._buffer[0] is self.handed and self.handed[0] == "element":
                     del self._buffer[0]
                 self.handed = None
                 self._room.notify()

@@ -137,8 +137,11 @@ class _Work:
     def take(self, position: int) -> Block | None:
         try:
             return self._take(position)
-        except BaseException:
-            self._started = False  # by Ctrl-C: what was claimed here nobody else will compute, so begin anew
+        except BaseException:  # Ctrl-C
+            self._started = False  # what was claimed here nobody else will compute: begin anew
+            with self._lock:  # a thread may not have been started
+                self._threads = [thread for thread in self._threads if thread.is_alive()]
+                self._active = len(self._threads)
             raise
 
     def _take(self, position: int) -> Block | None:
@@ -328,5 +331,5 @@ class _Work:
             threads, self._threads = self._threads, []
         deadline = perf_counter() + _JOIN_SECONDS
         for thread in threads:
-            if thread is not threading.current_thread():
+            if thread.is_alive() and thread is not threading.current_thread():
                 thread.join(max(0.0, deadline - perf_counter()))

@@ -171,24 +171,22 @@ class BatchIterator(DatasetIterator[Any]):
         self._node = node
         self._gathering = Gathering(parent.pull, node.batch_fn)
         self._pull_batch = parent.pull_batch
-        self._rewinds = _has_light_state([parent], _MOST_REWOUND)  # after Ctrl-C, to the beginning of the batch
+        # After Ctrl-C it goes back to the beginning of the batch.
+        self._state_before = parent.get_state if _has_light_state([parent], _MOST_REWOUND) else lambda: None
 
     def __next__(self) -> Any:
-        before = self._parent.get_state() if self._rewinds else None
+        before = self._state_before()
+        node = self._node
         try:
-            return self._next_batch()
+            made = self._pull_batch(node.batch_size) if node.batch_fn is None and memory.allocator() is None else None
+            taken, finish = self._gathering.take(node.batch_size) if made is None else (made[0], lambda: made[1])
+            if not taken or (node.drop_remainder and taken < node.batch_size):
+                raise StopIteration
+            return finish()
         except BaseException as error:
             if before is not None and is_interrupt(error):
                 self._parent.set_state(before)
             raise
-
-    def _next_batch(self) -> Any:
-        node = self._node
-        made = self._pull_batch(node.batch_size) if node.batch_fn is None and memory.allocator() is None else None
-        taken, finish = self._gathering.take(node.batch_size) if made is None else (made[0], lambda: made[1])
-        if not taken or (node.drop_remainder and taken < node.batch_size):
-            raise StopIteration
-        return finish()
 
     def get_state(self) -> dict[str, Any]:
         return self._parent.get_state()

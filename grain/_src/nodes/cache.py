@@ -7,7 +7,7 @@ from grain._src.errors import StateError
 from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
-from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
+from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field, without_calls
 
 
 @frozen
@@ -33,6 +33,7 @@ class CacheIterator(DatasetIterator[Any]):
 
     def __init__(self, parent: DatasetIterator[Any]) -> None:
         super().__init__(parent)
+        self._elements = without_calls(parent)
         self._start = parent.get_state()
         self._kept: list[Any] | None = []  # None: the parent is past elements that are not here
         self._filled = False
@@ -54,7 +55,7 @@ class CacheIterator(DatasetIterator[Any]):
                 raise StopIteration
             element = self._kept[self._position]
         else:
-            for element in self._parent:  # no call, so that Ctrl-C does not come before it is counted
+            for element in self._elements:
                 if self._kept is not None:
                     self._kept += (element,)
                 self._position += 1

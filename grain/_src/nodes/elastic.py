@@ -76,7 +76,7 @@ class GlobalBatchIterator(DatasetIterator[Any]):
             return self._iterate(ToIter(self._node.local(start), self._node.read_options))
 
     def __next__(self) -> Any:
-        for element in self._parent:  # no call, so that Ctrl-C does not come after it is counted
+        for element in self._parent:  # as `without_calls` has it
             return element
         raise StopIteration
 

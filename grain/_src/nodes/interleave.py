@@ -99,7 +99,7 @@ class InterleaveIterator(DatasetIterator[Any]):
                 self._starter.look_ahead(self._next_dataset)
             following = (self._turn + 1) % len(self._slots)
             if slot.iterator is not None:
-                for element in slot.iterator:  # no call, so that Ctrl-C does not come before it is counted
+                for element in slot.iterator:  # as `without_calls` has it
                     self._turn = following
                     return element
                 slot.end()

@@ -6,7 +6,7 @@ from typing import Any
 from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
-from grain._src.nodes.stream import DatasetIterator, StreamNode, field
+from grain._src.nodes.stream import DatasetIterator, StreamNode, field, without_calls
 
 
 @frozen
@@ -32,11 +32,12 @@ class LimitIterator(DatasetIterator[Any]):
         super().__init__(parent)
         self._count = node.count
         self._read = 0
+        self._elements = without_calls(parent)
 
     def __next__(self) -> Any:
         if self._read >= self._count:
             raise StopIteration
-        for element in self._parent:  # no call, so that Ctrl-C does not come before it is counted
+        for element in self._elements:
             self._read += 1
             return element
         raise StopIteration

@@ -9,7 +9,7 @@ from grain._src.errors import StateError
 from grain._src.frozen import frozen
 from grain._src.indexing.mixture import locate_array
 from grain._src.nodes.base import Node
-from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field, set_states
+from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field, set_states, without_calls
 
 _AHEAD = 1024
 
@@ -44,6 +44,7 @@ class MixIterator(DatasetIterator[Any]):
     def __init__(self, node: StreamMix, parents: Sequence[DatasetIterator[Any]]) -> None:
         super().__init__(parents)
         self._node = node
+        self._elements = [without_calls(parent) for parent in parents]
         self._index = 0
         self._stop = False
         self._choices: list[int] = []
@@ -60,9 +61,7 @@ class MixIterator(DatasetIterator[Any]):
             ahead = np.arange(self._index, self._index + _AHEAD)
             self._choices = locate_array(ahead, self._node.weights)[0].tolist()
             self._choices_start, offset = self._index, 0
-        for element in self._parents[
-            self._choices[offset]
-        ]:  # no call, so that Ctrl-C does not come before it is counted
+        for element in self._elements[self._choices[offset]]:
             self._index += 1
             return element
         self._stop = True

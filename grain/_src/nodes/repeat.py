@@ -6,7 +6,7 @@ from typing import Any
 from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
-from grain._src.nodes.stream import DatasetIterator, StreamNode, field
+from grain._src.nodes.stream import DatasetIterator, StreamNode, field, without_calls
 
 
 @frozen
@@ -31,6 +31,7 @@ class RepeatIterator(DatasetIterator[Any]):
     def __init__(self, node: StreamRepeat, parent: DatasetIterator[Any]) -> None:
         super().__init__(parent)
         self._num_epochs = node.num_epochs
+        self._elements = without_calls(parent)
         self._start = parent.get_state()
         self._epoch = 0
         self._untouched = True  # nothing of this epoch was handed out, and it began at the beginning
@@ -42,7 +43,7 @@ class RepeatIterator(DatasetIterator[Any]):
                 self._parent.set_state(self._start)
                 self._rewinds = False
             try:
-                for element in self._parent:
+                for element in self._elements:
                     self._untouched = False
                     return element
             except BaseException:

@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from itertools import islice
+from itertools import compress, islice, repeat
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from grain._src.errors import StateError
@@ -127,6 +127,15 @@ class DatasetIterator(abc.ABC, Iterator[T], Generic[T]):
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+
+def without_calls(iterator: Iterator[Any]) -> Iterator[Any]:
+    """Returns the elements of `iterator` for a `for` loop that takes one of them.
+
+    Python looks for signals after calls. A loop calls nothing between an element's coming and its being counted, so Ctrl-C comes
+    before both or after both; and this iterator needs no `__iter__` to be called for it either.
+    """
+    return compress(iterator, repeat(True))
 
 
 def is_interrupt(error: BaseException) -> bool:
