@@ -72,7 +72,7 @@ def number(name: str, value: Any) -> float:
 
 def flag(name: str, value: Any) -> bool:
     """Returns `value` if it is true or false; a string, of which "False" would be true, is refused."""
-    if isinstance(value, str) or value not in (True, False):
+    if isinstance(value, str) or getattr(value, "ndim", 0) or value not in (True, False):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 

@@ -70,6 +70,7 @@ class BatchOperation:
 
     def __post_init__(self) -> None:
         arguments.positive("batch_size", self.batch_size)
+        arguments.flag("drop_remainder", self.drop_remainder)
 
     def __call__(self, input_iterator: Iterator[Record[Any]]) -> Iterator[Record[Any]]:
         combine = trees.stack if self.batch_fn is None else self.batch_fn

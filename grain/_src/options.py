@@ -51,6 +51,7 @@ class MultiprocessingOptions:
     def __post_init__(self) -> None:
         arguments.non_negative("num_workers", self.num_workers)
         arguments.positive("per_worker_buffer_size", self.per_worker_buffer_size)
+        arguments.flag("enable_profiling", self.enable_profiling)
         if self.worker_timeout is not None and not arguments.number("worker_timeout", self.worker_timeout) > 0:
             raise ValueError(
                 f"worker_timeout must be None or a positive number of seconds, got {self.worker_timeout!r}"

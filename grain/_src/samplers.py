@@ -83,11 +83,11 @@ class IndexSampler(_OwnSampler):
     ) -> None:
         self._num_records = arguments.positive("num_records", num_records)
         self._shard_options = check_shard_options(shard_options)
-        self._shuffle = bool(shuffle)
+        self._shuffle = arguments.flag("shuffle", shuffle)
         self._num_epochs = None if num_epochs is None else arguments.positive("num_epochs", num_epochs)
         self._seed = None if seed is None else arguments.seed("seed", seed)
         self._keys: MapNode = Range(*even_split(num_records, shard_options), 1)
-        if shuffle:
+        if self._shuffle:
             if self._seed is None:
                 raise ValueError("seed must be given when shuffle is True, got None")
             self._keys = Shuffle(self._keys, self._seed)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from grain._src import arguments
 from grain._src.api.iter_dataset import IterDataset
 from grain._src.nodes.interleave import StreamInterleave
 from grain._src.sources import files
@@ -36,6 +37,7 @@ class ParquetIterDataset(IterDataset[dict[str, Any]]):
 
     def set_slice(self, sl: slice, sequential_slice: bool = False) -> None:
         """Leaves only the files in `sl`; a single file stays whole. Call it before the dataset is used."""
+        arguments.flag("sequential_slice", sequential_slice)
         if len(self._streams) > 1:
             self._use(self._streams[sl])
 

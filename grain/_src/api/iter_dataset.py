@@ -150,6 +150,7 @@ class IterDataset(Dataset[T]):
             raise TypeError(f"options must be a grain.MultiprocessingOptions, got {options!r}")
         if worker_init_fn is not None:
             arguments.function("worker_init_fn", worker_init_fn)
+        arguments.flag("sequential_slice", sequential_slice)
         return IterDataset._of(ProcessPrefetch(self._node, options, worker_init_fn), (self,))
 
     def prefetch(self, multiprocessing_options: MultiprocessingOptions) -> IterDataset[T]:

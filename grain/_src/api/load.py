@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from grain._src import transforms
+from grain._src import arguments, transforms
 from grain._src.api.loader import DataLoader
 from grain._src.options import ReadOptions
 from grain._src.samplers import IndexSampler
@@ -44,6 +44,7 @@ def load(
       read_options: how records are read ahead.
     """
     operations = list(transformations)
+    arguments.flag("drop_remainder", drop_remainder)
     if batch_size is not None:
         operations.append(transforms.Batch(batch_size, drop_remainder=drop_remainder))
     return DataLoader(

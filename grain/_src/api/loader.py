@@ -119,7 +119,7 @@ class DataLoaderIterator(Iterator[Any]):
 
     def __init__(self, data_loader: DataLoader, state: bytes | None, validate_state: bool = True) -> None:
         self._data_loader = data_loader
-        self._validate_state = validate_state
+        self._validate_state = arguments.flag("validate_state", validate_state)
         self._format = StateFormat(data_loader._sampled, data_loader._data_source)
         self._iterator = iterate(data_loader._node)
         self._elements = without_calls(self._iterator)

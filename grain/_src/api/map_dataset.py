@@ -214,7 +214,8 @@ class MapDataset(Dataset[T]):
             raise ValueError(f"num_epochs must be a positive integer or None, got {num_epochs!r}")
         if len(self) == sys.maxsize:
             raise ValueError("the dataset repeats without end already: repeating it again has no effect")
-        return MapDataset._of(order.Repeat(self._map_node, num_epochs, bool(reseed_each_epoch)), (self,))
+        reseed = arguments.flag("reseed_each_epoch", reseed_each_epoch)
+        return MapDataset._of(order.Repeat(self._map_node, num_epochs, reseed), (self,))
 
     def shuffle(self, seed: int | None = None) -> MapDataset[T]:
         """Returns the elements in a pseudo-random order, another one each epoch; it takes no memory and no time.
@@ -266,7 +267,8 @@ class MapDataset(Dataset[T]):
         """
         if read_options is not None and not isinstance(read_options, ReadOptions):
             raise TypeError(f"read_options must be a grain.ReadOptions, got {read_options!r}")
-        return IterDataset._of(ToIter(self._map_node, read_options or ReadOptions(), bool(allow_nones)), (self,))
+        nones = arguments.flag("allow_nones", allow_nones)
+        return IterDataset._of(ToIter(self._map_node, read_options or ReadOptions(), nones), (self,))
 
 
 def _source_node(records: Any) -> MapNode:

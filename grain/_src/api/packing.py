@@ -58,7 +58,7 @@ class FirstFitPackIterDataset(IterDataset[Any]):
         packed = {feature.path[0] for feature in features}
         if max_sequences_per_bin is not None:
             max_sequences_per_bin = arguments.positive("max_sequences_per_bin", max_sequences_per_bin)
-        if shuffle_bins:
+        if arguments.flag("shuffle_bins", shuffle_bins):
             seed = arguments.non_negative("seed", seed)
             _check_group_by(shuffle_bins_group_by_feature, features, meta_features)
         self._own_node = self._node_type(
@@ -140,7 +140,11 @@ class ConcatThenSplitIterDataset(IterDataset[Any]):
         if both := sorted(set(bos_features) & set(meta_features)):
             raise ValueError(f"bos_features must not be meta features, which are never split: {both} are")
         self._own_node = StreamConcatThenSplit(
-            parent._node, features, bool(split_full_length_features), frozenset(bos_features), bos_token_id
+            parent._node,
+            features,
+            arguments.flag("split_full_length_features", split_full_length_features),
+            frozenset(bos_features),
+            bos_token_id,
         )
 
 

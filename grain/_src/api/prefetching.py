@@ -41,4 +41,5 @@ def multithread_prefetch(
     """
     threads = arguments.non_negative("num_threads", num_threads)
     size = arguments.non_negative("buffer_size", buffer_size)
+    arguments.flag("sequential_slice", sequential_slice)
     return ThreadPrefetchIterDataset(ds, prefetch_buffer_size=threads * size)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from grain._src import arguments
 from grain._src.api.dataset import Dataset
 from grain._src.api.iter_dataset import IterDataset
 from grain._src.api.map_dataset import MapDataset
@@ -23,6 +24,7 @@ def get_element_spec(ds: MapDataset[Any] | IterDataset[Any], *, infer: bool = Fa
     """
     if not isinstance(ds, Dataset):
         raise TypeError(f"ds must be a dataset, got {ds!r}")
+    infer = arguments.flag("infer", infer)
     try:
         return element_spec(ds._node)
     except (NotImplementedError, ValueError) as error:

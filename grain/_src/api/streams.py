@@ -83,7 +83,7 @@ class ZipIterDataset(IterDataset[tuple[Any, ...]]):
         super().__init__(parents)
         if not self._parents:
             raise ValueError("parents must hold at least one dataset, got none")
-        self._own_node = StreamZip(tuple(parent._node for parent in self._parents), bool(strict))
+        self._own_node = StreamZip(tuple(parent._node for parent in self._parents), arguments.flag("strict", strict))
 
 
 class InterleaveIterDataset(IterDataset[T]):
@@ -137,7 +137,7 @@ class InterleaveIterDataset(IterDataset[T]):
           sl: which streams to keep.
           sequential_slice: accepted for compatibility.
         """
-        del sequential_slice
+        arguments.flag("sequential_slice", sequential_slice)
         node = self._own_node
         assert isinstance(node, StreamInterleave)
         if isinstance(node.components, tuple):

@@ -5,6 +5,7 @@ import os
 import secrets
 from typing import TypeVar
 
+from grain._src.arguments import flag
 from grain._src.checkpoint.envelope import decode
 from grain._src.checkpoint.snapshot import Checkpointable, put_back, take
 from grain._src.errors import CheckpointError
@@ -36,6 +37,7 @@ def restore(path: str | os.PathLike[str], iterator: C, *, allow_changes: bool = 
       iterator: of the same pipeline; how many workers and threads run it does not matter.
       allow_changes: go on even if the pipeline gives other elements now than when it was saved.
     """
+    flag("allow_changes", allow_changes)
     name = os.fspath(path)
     try:
         with open(name, "rb") as file:

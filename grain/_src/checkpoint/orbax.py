@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Coroutine
 from typing import Any
 
+from grain._src.arguments import flag
 from grain._src.checkpoint import processes
 from grain._src.checkpoint.snapshot import take
 
@@ -90,3 +91,6 @@ class CheckpointRestore(ocp.args.CheckpointArgs):  # type: ignore[misc]
 
     item: Any
     allow_changes: bool = False
+
+    def __post_init__(self) -> None:
+        flag("allow_changes", self.allow_changes)

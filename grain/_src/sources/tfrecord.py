@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from grain._src.arguments import flag
 from grain._src.errors import SourceError
 from grain._src.sources import files, index_cache
 from grain._src.sources.base import DataSource, IndexArray
@@ -137,7 +138,7 @@ class TFRecordDataSource(DataSource[bytes]):
 
     def __init__(self, paths: files.Paths, *, verify: bool = True, cache_dir: files.PathLike | None = None) -> None:
         self._paths = files.expand(paths)
-        self._verify = verify
+        self._verify = flag("verify", verify)
         self._cache_dir = cache_dir
         self._open = BoundedCache(self._open_file, files.open_limit())
         self._index: tuple[Shards, list[IndexArray]] | None = None
