@@ -18,6 +18,12 @@ def test_arrays_and_ints_agree(weights, ks):
     assert list(zip(components.tolist(), indices.tolist(), strict=True)) == [locate(k, weights) for k in ks]
 
 
+@given(st.lists(st.integers(1, 2**80), min_size=1, max_size=4), st.lists(st.integers(0, 10**15), max_size=20))
+def test_arrays_and_ints_agree_for_weights_whose_products_do_not_fit_64_bits(weights, ks):
+    components, indices = locate_array(np.array(ks, np.int64), weights)
+    assert list(zip(components.tolist(), indices.tolist(), strict=True)) == [locate(k, weights) for k in ks]
+
+
 @given(WEIGHTS, st.integers(1, 500))
 def test_each_component_gives_its_elements_in_order_and_its_share_of_every_prefix(weights, count):
     taken = [0] * len(weights)
@@ -44,6 +50,12 @@ def test_weights_are_hundredths_of_the_smallest():
 @pytest.mark.parametrize("weights", [[1.0, 0.0], [1, -1], [float("nan"), 1], [float("inf"), 1]])
 def test_weights_that_are_not_positive_numbers_are_refused(weights):
     with pytest.raises(ValueError, match="weights must be positive and finite"):
+        integer_weights(weights, 2)
+
+
+@pytest.mark.parametrize("weights", [[1, 2**2000], [1e-300, 1e300]])
+def test_weights_of_which_one_is_beyond_all_measure_are_refused(weights):
+    with pytest.raises(ValueError, match="weights must not differ by more than a float can say"):
         integer_weights(weights, 2)
 
 

@@ -17,6 +17,7 @@ from grain._src import arguments
 from grain._src.indexing.permutation import IndexArray
 
 _LONGEST_PERIOD = 1 << 16
+_LARGEST_TOTAL = math.isqrt(2**63 - 1)  # products of two parts of it fit int64
 
 
 def integer_weights(weights: Sequence[float] | None, count: int) -> tuple[int, ...]:
@@ -27,10 +28,13 @@ def integer_weights(weights: Sequence[float] | None, count: int) -> tuple[int, .
     if len(weights) != count:
         raise ValueError(f"weights must have one entry per dataset: got {len(weights)} weights for {count} datasets")
     for weight in weights:
-        if not arguments.number("each of weights", weight) > 0 or math.isinf(weight):
+        if not 0 < arguments.number("each of weights", weight) < math.inf:
             raise ValueError(f"weights must be positive and finite, got {list(weights)!r}")
-    hundredfold = 100 / min(weights)  # rounded: another order of the two operations gives other weights
-    return tuple(int(weight * hundredfold) for weight in weights)
+    try:
+        hundredfold = 100 / min(weights)  # rounded: another order of the two operations gives other weights
+        return tuple(int(weight * hundredfold) for weight in weights)
+    except OverflowError:
+        raise ValueError(f"weights must not differ by more than a float can say, got {list(weights)!r:.200}") from None
 
 
 def mixed_length(lengths: Sequence[int], weights: Sequence[int]) -> int:
@@ -78,10 +82,16 @@ def locate_array(ks: IndexArray, weights: Sequence[int]) -> tuple[npt.NDArray[An
     """Returns (components, indices within them) of the elements `ks`."""
     period = _period(tuple(weights))
     if period is None:
-        return _walk(ks, weights)
+        return _walk(ks, weights) if sum(weights) <= _LARGEST_TOTAL else _locate_each(ks, weights)
     rounds, offsets = np.divmod(ks, len(period[0]))
     components = period[0][offsets]
     return components, period[1][offsets] + rounds * np.array(weights, dtype=np.int64)[components]
+
+
+def _locate_each(ks: IndexArray, weights: Sequence[int]) -> tuple[npt.NDArray[Any], IndexArray]:
+    """`locate` for each of `ks` by Python's integers, which hold any product."""
+    located = np.array([locate(k, weights) for k in ks.tolist()], dtype=np.int64).reshape(-1, 2)
+    return located[:, 0], located[:, 1]
 
 
 def _walk(ks: IndexArray, weights: Sequence[int]) -> tuple[npt.NDArray[np.intp], IndexArray]:
