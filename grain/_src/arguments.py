@@ -3,7 +3,9 @@
 import numbers
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 MAX_SEED = 2**32 - 1
 MAX_INDEX = 2**63 - 1
@@ -72,7 +74,7 @@ def number(name: str, value: Any) -> float:
 
 def flag(name: str, value: Any) -> bool:
     """Returns `value` if it is true or false; a string, of which "False" would be true, is refused."""
-    if isinstance(value, str) or getattr(value, "ndim", 0) or value not in (True, False):
+    if isinstance(value, str) or getattr(value, "ndim", False) or value not in (True, False):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
@@ -80,5 +82,12 @@ def flag(name: str, value: Any) -> bool:
 def function(name: str, value: Any) -> Callable[..., Any]:
     """Returns `value` if it can be called."""
     if not callable(value):
-        raise TypeError(f"{name} must be a function or a transformation, got {value!r}")
+        raise TypeError(f"{name} must be a function, got {value!r}")
     return value  # type: ignore[no-any-return]
+
+
+def instance(name: str, value: Any, kind: type[T], said: str) -> T:
+    """Returns `value` if it is of `kind`, which the message calls `said`."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be a {said}, got {value!r}")
+    return value

@@ -71,6 +71,8 @@ class BatchOperation:
     def __post_init__(self) -> None:
         arguments.positive("batch_size", self.batch_size)
         arguments.flag("drop_remainder", self.drop_remainder)
+        if self.batch_fn is not None:
+            arguments.function("batch_fn", self.batch_fn)
 
     def __call__(self, input_iterator: Iterator[Record[Any]]) -> Iterator[Record[Any]]:
         combine = trees.stack if self.batch_fn is None else self.batch_fn

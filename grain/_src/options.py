@@ -28,6 +28,15 @@ class ReadOptions:
         arguments.non_negative("prefetch_buffer_size", self.prefetch_buffer_size)
 
 
+def checked_read_options(options: Any) -> ReadOptions:
+    """Returns `options` if they are that, the defaults for None."""
+    return (
+        ReadOptions()
+        if options is None
+        else arguments.instance("read_options", options, ReadOptions, "grain.ReadOptions")
+    )
+
+
 @dataclasses.dataclass
 class MultiprocessingOptions:
     """How `mp_prefetch` spreads the work over processes.

@@ -147,9 +147,7 @@ class SequentialSampler(_OwnSampler):
 
 def check_shard_options(options: ShardOptions) -> ShardOptions:
     """Returns `options` if they are that."""
-    if not isinstance(options, ShardOptions):
-        raise TypeError(f"shard_options must be a grain.sharding.ShardOptions, got {options!r}")
-    return options
+    return arguments.instance("shard_options", options, ShardOptions, "grain.sharding.ShardOptions")
 
 
 def is_own(sampler: Sampler) -> bool:

@@ -79,6 +79,8 @@ class Batch:
     def __post_init__(self) -> None:
         arguments.positive("batch_size", self.batch_size)
         arguments.flag("drop_remainder", self.drop_remainder)
+        if self.batch_fn is not None:
+            arguments.function("batch_fn", self.batch_fn)
 
 
 class DatasetSelectionMap(abc.ABC):
@@ -97,11 +99,30 @@ Transformation: TypeAlias = Batch | Map | RandomMap | TfRandomMap | Filter | Fla
 Transformations: TypeAlias = Sequence[Transformation]
 
 
+_METHODS: tuple[tuple[type, str], ...] = (
+    (Map, "map"),
+    (RandomMap, "random_map"),
+    (TfRandomMap, "random_map"),
+    (MapWithIndex, "map_with_index"),
+    (Filter, "filter"),
+    (FlatMap, "apply"),
+    (Batch, "apply"),
+)
+
+
 def method_of(transform: Any, base: type, name: str) -> Callable[..., Any]:
     """Returns the function behind `transform`: its method `name` if it is a `base`, else the callable itself."""
     if isinstance(transform, base):
         return getattr(transform, name)  # type: ignore[no-any-return]
-    return arguments.function("transform", transform)
+    if callable(transform):
+        return transform  # type: ignore[no-any-return]
+    for kind, method in _METHODS:
+        if isinstance(transform, kind):
+            use = "`ds.apply(…)`" if method == "apply" else f"`ds.{method}(…)` or `ds.apply(…)`"
+            raise TypeError(
+                f"{name} takes a function or a grain.transforms.{base.__name__}, got a {kind.__name__}: use {use}"
+            )
+    raise TypeError(f"transform must be a function or a transformation, got {transform!r}")
 
 
 def random_method_of(transform: Any) -> Callable[..., Any]:
@@ -113,6 +134,5 @@ def random_method_of(transform: Any) -> Callable[..., Any]:
 
 def flat_method_of(transform: Any) -> tuple[Callable[..., Sequence[Any]], int]:
     """Returns the function behind a flat map, and how many elements it may give for one."""
-    if not isinstance(transform, FlatMap):
-        raise TypeError(f"transform must be a grain.transforms.FlatMap, got {transform!r}")
+    arguments.instance("transform", transform, FlatMap, "grain.transforms.FlatMap")  # type: ignore[type-abstract]
     return transform.flat_map, arguments.positive("max_fan_out", transform.max_fan_out)

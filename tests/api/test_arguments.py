@@ -1,14 +1,29 @@
 """Bad arguments fail where they are given, with the argument, the value and what is allowed."""
 
+import numpy as np
 import pytest
 
 import grain
+import grain.python
+from grain import experimental as ex
 from grain.experimental import DatasetOptions, FlatMapMapDataset, WithOptionsIterDataset
 from grain.transforms import DatasetSelectionMap
 
 M, I = grain.MapDataset, grain.IterDataset  # noqa: E741
 R = M.range(6)
 S = R.to_iter_dataset()
+
+
+NONE = grain.sharding.NoSharding()
+
+
+class Odd(grain.transforms.Filter):
+    def filter(self, element):
+        return element % 2
+
+
+def draw(x, rng):
+    return rng.random()
 
 
 class Far(DatasetSelectionMap):
@@ -47,6 +62,18 @@ class Far(DatasetSelectionMap):
         (lambda: R.filter(bool).map(str).shuffle(seed=1).batch(2), ValueError, "can not follow"),
         (lambda: M.mix([R, R.filter(bool)]).batch(2), ValueError, "can not follow"),
         (lambda: R.map(3), TypeError, "transform must be a function or a transformation, got 3"),
+        (
+            lambda: R.map(Odd()),
+            TypeError,
+            r"map takes a function or a .*Map, got a Filter: use `ds.filter\(…\)` or `ds.a",
+        ),
+        (lambda: S.filter(grain.transforms.Batch(2)), TypeError, r"got a Batch: use `ds.apply\(…\)`"),
+        (lambda: R.pipe(None), TypeError, "func must be a function, got None"),
+        (lambda: grain.transforms.Batch(2, batch_fn="abc"), TypeError, "batch_fn must be a function, got 'abc'"),
+        (lambda: grain.python.BatchOperation(2, batch_fn=3), TypeError, "batch_fn must be a function, got 3"),
+        (lambda: R.random_map(draw, seed=1)[2**70], IndexError, r"indices from 0 to 2\*\*64 - 1, got 11805916"),
+        (lambda: R.random_map(draw, seed=1)[-1], IndexError, r"indices from 0 to 2\*\*64 - 1, got -1"),
+        (lambda: R.random_map(draw, seed=1).batch(2)[-1], IndexError, r"indices from 0 to 2\*\*64 - 1, got -"),
         (lambda: S.filter(None), TypeError, "transform must be a function"),
         (lambda: R.random_map(lambda x, rng: x), ValueError, r"`random_map` needs a seed.*ds\.seed"),
         (lambda: S.random_map(lambda x, rng: x), ValueError, "`random_map` needs a seed"),
@@ -61,11 +88,14 @@ class Far(DatasetSelectionMap):
         (lambda: R.repeat().repeat(), ValueError, "repeats without end already"),
         (lambda: M.mix(5), TypeError, "datasets must be a sequence of MapDatasets, got 5"),
         (lambda: M.mix([R, R], weights=5), TypeError, "weights must be a sequence of numbers, got 5"),
+        (lambda: I.mix([S, S], [1, 2**2000]), ValueError, r"weights must not differ by more than .*got \[1, 1148"),
+        (lambda: I.mix([S, S], [1e-300, 1e300]), ValueError, "weights must not differ by more than a float can say"),
         (lambda: M.mix([R, R], weights=[1, "x"]), TypeError, "each of weights must be a number, got 'x'"),
         (lambda: M.select_from_datasets([R], 5), TypeError, "selection_map must have `__len__`"),
+        (lambda: M.select_from_datasets([R], "abc"), TypeError, r"must give \(dataset, index\).*got the text 'abc'"),
+        (lambda: M.select_from_datasets([R], ["a"])[0], TypeError, r"list\[0\] must be \(dataset, index\).*got 'a'"),
         (lambda: grain.IterDataset.mix(5), TypeError, "datasets must be a sequence of IterDatasets, got 5"),
         (lambda: grain.experimental.ZipIterDataset(5), TypeError, "parents must be a sequence of datasets, got 5"),
-        (lambda: grain.experimental.CacheIterDataset(None), TypeError, "must be a sequence of datasets, got None"),
         (lambda: grain.MultiprocessingOptions(worker_timeout="x"), TypeError, "worker_timeout must be a number"),
         (lambda: DatasetOptions(filter_warn_threshold_ratio="x"), TypeError, "ratio must be a number, got 'x'"),
         (lambda: grain.experimental.index_shuffle(1.5, 10, 1, 4), TypeError, "index must be an integer, got 1.5"),
@@ -105,6 +135,23 @@ class Far(DatasetSelectionMap):
         (lambda: I.mix([S], weights={"a": 1}), ValueError, "weights must be a sequence"),
         (lambda: M.source(iter([1])), TypeError, "has no `__len__`.*list or a file"),
         (lambda: M.source({"a": 1}), TypeError, "is a mapping"),
+        (lambda: M.source(np.array(3)), TypeError, r"an array without dimensions has none, got array\(3\)"),
+        (lambda: grain.load(x for x in "ab"), TypeError, "but generator has no `__len__`"),
+        (lambda: grain.load({"a": 1}), TypeError, "is a mapping"),
+        (lambda: grain.load([1], transformations=5), TypeError, "transformations must be a sequence of trans.*, got 5"),
+        (lambda: ex.ElasticIterator(R, 4, None), TypeError, "shard_options must be a grain.sharding.Sh.*, got None"),
+        (lambda: ex.ElasticIterator(R, 4, NONE, read_options=3), TypeError, "read_options must be a grain.ReadOptions"),
+        (
+            lambda: ex.ElasticIterator(R, 4, NONE, multiprocessing_options=3),
+            TypeError,
+            "multiprocessing_options must be a grain.MultiprocessingOptions, got 3",
+        ),
+        (
+            lambda: ex.shard_batches(S.batch(2), None),
+            TypeError,
+            "shard_options must be a grain.sharding.Shard.*, got N",
+        ),
+        (lambda: ex.shard_batches([1], NONE), TypeError, "ds must be a MapDataset or an IterDataset, got list"),
         (lambda: M.source(3), TypeError, "a source must have `__len__` and `__getitem__`, but int"),
         (lambda: M([3]), TypeError, "parents must be datasets, got int"),
         (lambda: R.apply(lambda x: x), NotImplementedError, "cannot apply function.*Map, RandomMap"),
@@ -126,6 +173,80 @@ def test_a_bad_argument_is_named(call, error, message):
     with pytest.raises(error, match=message) as caught:
         call()
     assert type(caught.value) is error
+
+
+PACKED = {"length_struct": {"x": 4}}
+OF_ONE_STREAM = {
+    "limit": lambda parent: ex.LimitIterDataset(parent, 2),
+    "repeat": ex.RepeatIterDataset,
+    "cache": ex.CacheIterDataset,
+    "rebatch": lambda parent: ex.RebatchIterDataset(parent, 2),
+    "window shuffle": lambda parent: ex.WindowShuffleIterDataset(parent, window_size=2, seed=1),
+    "first fit": lambda parent: ex.FirstFitPackIterDataset(parent, num_packing_bins=2, **PACKED),
+    "best fit": lambda parent: ex.BestFitPackIterDataset(parent, num_packing_bins=2, **PACKED),
+    "concat then split": lambda parent: ex.ConcatThenSplitIterDataset(parent, **PACKED),
+    "flat map": lambda parent: ex.FlatMapIterDataset(parent, lambda x: [x]),
+    "options": lambda parent: ex.WithOptionsIterDataset(parent, DatasetOptions()),
+    "prefetch": lambda parent: ex.ThreadPrefetchIterDataset(parent, prefetch_buffer_size=1),
+}
+OF_ONE_DATASET = {
+    "window shuffle": lambda parent: ex.WindowShuffleMapDataset(parent, window_size=2, seed=1),
+    "flat map": lambda parent: FlatMapMapDataset(parent, lambda x: [x]),
+}
+
+
+@pytest.mark.parametrize("make", OF_ONE_STREAM.values(), ids=OF_ONE_STREAM)
+@pytest.mark.parametrize("parent", [[], [S], None, iter([1])], ids=["no list", "list", "None", "iterator"])
+def test_a_step_takes_one_dataset_and_nothing_else(make, parent):
+    with pytest.raises(
+        TypeError, match=r"parent must be a MapDataset or an IterDataset, got (list|None|list_iterator)"
+    ):
+        make(parent)
+
+
+@pytest.mark.parametrize("make", OF_ONE_DATASET.values(), ids=OF_ONE_DATASET)
+@pytest.mark.parametrize("parent", [[R], None, S], ids=["list", "None", "stream"])
+def test_a_step_with_random_access_takes_no_stream(make, parent):
+    with pytest.raises(TypeError, match=r"parent must be a MapDataset, got (list|None|IterDataset)"):
+        make(parent)
+
+
+def test_zip_with_random_access_takes_no_streams_but_any_iterable():
+    with pytest.raises(TypeError, match="each of parents must be a MapDataset, got IterDataset"):
+        ex.ZipMapDataset([R, S])
+    assert ex.ZipMapDataset(ds for ds in (R, R))[1] == (1, 1)
+
+
+class Blocks:
+    """A source that answers a block with whatever it is told."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        return index
+
+    def __getitems__(self, indices):
+        return self.answer(indices)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (lambda keys: None, "NoneType"),
+        (iter, "list_iterator"),
+        (lambda keys: dict.fromkeys(keys), "dict"),
+        (set, "set"),
+    ],
+)
+def test_a_block_of_records_must_be_a_list(answer, kind):
+    with pytest.raises(TypeError, match=f"Blocks.__getitems__ must return a list, one record per index, got {kind}"):
+        list(M.source(Blocks(answer)).to_iter_dataset(grain.ReadOptions(num_threads=0)).batch(4))
+    with pytest.raises(TypeError, match=f"Blocks.__getitems__ must return a list, one record per index, got {kind}"):
+        grain.sources.SequenceDataSource(Blocks(answer)).__getitems__([0, 1])
 
 
 @pytest.mark.parametrize("make", [lambda: R.map(str)[2:2][0], lambda: M.source([])[0], lambda: M.range(0).batch(2)[0]])

@@ -9,6 +9,7 @@ from grain._src.nodes.base import Node
 
 T = TypeVar("T", covariant=True)
 R = TypeVar("R")
+D = TypeVar("D", bound="Dataset[Any]")
 
 _COLUMN = 60  # where the places of long steps begin
 
@@ -65,7 +66,7 @@ class Dataset(Generic[T]):
         >>> list(grain.MapDataset.range(3).pipe(lambda ds, k: ds.map(lambda x: x * k), k=10))
         [0, 10, 20]
         """
-        return func(self, *args, **kwargs)
+        return arguments.function("func", func)(self, *args, **kwargs)  # type: ignore[no-any-return]
 
     if not TYPE_CHECKING:
 
@@ -79,6 +80,14 @@ class Dataset(Generic[T]):
 
     def __str__(self) -> str:
         return show(self._node)
+
+
+def checked_dataset(name: str, value: Any, kind: type[D]) -> D:
+    """Returns `value` if it is a dataset of `kind`, which may be `Dataset` for both."""
+    if not isinstance(value, kind):
+        wanted = f"a {kind.__name__}" if kind is not Dataset else "a MapDataset or an IterDataset"
+        raise TypeError(f"{name} must be {wanted}, got {type(value).__name__}")
+    return value
 
 
 def show(node: Node) -> str:

@@ -1,9 +1,9 @@
 """Pipelines of global batches, of which each host gets its part, and which go on with any number of hosts."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from grain._src import arguments
-from grain._src.api.dataset import Dataset
+from grain._src.api.dataset import Dataset, checked_dataset
 from grain._src.api.iter_dataset import IterDataset
 from grain._src.api.map_dataset import MapDataset
 from grain._src.nodes.base import Node
@@ -12,9 +12,10 @@ from grain._src.nodes.elastic import shard_global_batch
 from grain._src.nodes.prefetch import ProcessPrefetch
 from grain._src.nodes.stream import DatasetIterator
 from grain._src.nodes.to_iter import ToIter
-from grain._src.options import MultiprocessingOptions, ReadOptions
+from grain._src.options import MultiprocessingOptions, ReadOptions, checked_read_options
 
 
+@runtime_checkable
 class Shard(Protocol):
     """Which of how many hosts: a `grain.sharding.ShardOptions`."""
 
@@ -54,16 +55,22 @@ class ElasticIterator(IterDataset[Any]):
         read_options: ReadOptions | None = None,
         multiprocessing_options: MultiprocessingOptions | None = None,
     ) -> None:
-        super().__init__(ds)
-        if not isinstance(ds, MapDataset):
+        if isinstance(ds, IterDataset):
             raise TypeError(
                 f"ds must be a MapDataset, got {type(ds).__name__}. For a stream use grain.experimental.shard_batches."
             )
+        super().__init__(checked_dataset("ds", ds, MapDataset))
         size = arguments.positive("global_batch_size", global_batch_size)
-        batches = StreamBatch(ToIter(ds._map_node, read_options or ReadOptions()), size, True)
+        batches = StreamBatch(ToIter(ds._map_node, checked_read_options(read_options)), size, True)
         node = shard_global_batch(batches, *_shard(shard_options))
         if multiprocessing_options is not None:
-            node = ProcessPrefetch(node, multiprocessing_options)
+            options = arguments.instance(
+                "multiprocessing_options",
+                multiprocessing_options,
+                MultiprocessingOptions,
+                "grain.MultiprocessingOptions",
+            )
+            node = ProcessPrefetch(node, options)
         self._own_node: Node = node
         self._pipeline = node
         self._running: DatasetIterator[Any] | None = None
@@ -106,12 +113,12 @@ def shard_batches(ds: MapDataset[Any] | IterDataset[Any], shard_options: Shard) 
         every host runs the whole pipeline up to the batch and keeps its part.
       shard_options: which host this is, of how many.
     """
-    if not isinstance(ds, Dataset):
-        raise TypeError(f"ds must be a MapDataset or an IterDataset, got {type(ds).__name__}")
+    checked_dataset("ds", ds, Dataset)
     return IterDataset._of(shard_global_batch(ds._node, *_shard(shard_options)), (ds,))
 
 
 def _shard(options: Shard) -> tuple[int, int]:
+    arguments.instance("shard_options", options, Shard, "grain.sharding.ShardOptions")  # type: ignore[type-abstract]
     count = arguments.positive("shard_count", options.shard_count)
     index = arguments.non_negative("shard_index", options.shard_index)
     if index >= count:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from grain._src import transforms
+from grain._src import arguments, transforms
+from grain._src.api.dataset import Dataset, checked_dataset
 from grain._src.api.iter_dataset import IterDataset
 from grain._src.api.map_dataset import MapDataset
 from grain._src.nodes import flat_map, to_iter
@@ -13,7 +14,7 @@ class FlatMapMapDataset(MapDataset[Any]):
     """Each element becomes up to `transform.max_fan_out` elements; places without an output are holes."""
 
     def __init__(self, parent: MapDataset[Any], transform: transforms.FlatMap) -> None:
-        super().__init__(parent)
+        super().__init__(checked_dataset("parent", parent, MapDataset))
         function, most = transforms.flat_method_of(transform)
         self._own_node = flat_map.FlatMap(parent._map_node, function, most)
 
@@ -22,7 +23,7 @@ class FlatMapIterDataset(IterDataset[Any]):
     """Each element of a stream becomes several."""
 
     def __init__(self, parent: IterDataset[Any], transform: transforms.FlatMap) -> None:
-        super().__init__(parent)
+        super().__init__(checked_dataset("parent", parent, Dataset))
         function = transforms.method_of(transform, transforms.FlatMap, "flat_map")
         self._own_node = flat_map.StreamFlatMap(parent._node, function)
 
@@ -31,7 +32,6 @@ class WithOptionsIterDataset(IterDataset[Any]):
     """The same stream; `options` hold for everything above it."""
 
     def __init__(self, parent: IterDataset[Any], options: DatasetOptions) -> None:
-        super().__init__(parent)
-        if not isinstance(options, DatasetOptions):
-            raise TypeError(f"options must be a grain.experimental.DatasetOptions, got {options!r}")
+        super().__init__(checked_dataset("parent", parent, Dataset))
+        arguments.instance("options", options, DatasetOptions, "grain.experimental.DatasetOptions")
         self._own_node = to_iter.WithOptions(parent._node, options)

@@ -146,8 +146,7 @@ class IterDataset(Dataset[T]):
           sequential_slice: accepted for compatibility; any worker computes any element.
         """
         options = options if options is not None else MultiprocessingOptions(num_workers=10)
-        if not isinstance(options, MultiprocessingOptions):
-            raise TypeError(f"options must be a grain.MultiprocessingOptions, got {options!r}")
+        arguments.instance("options", options, MultiprocessingOptions, "grain.MultiprocessingOptions")
         if worker_init_fn is not None:
             arguments.function("worker_init_fn", worker_init_fn)
         arguments.flag("sequential_slice", sequential_slice)

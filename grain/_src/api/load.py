@@ -5,6 +5,7 @@ from typing import Any
 
 from grain._src import arguments, transforms
 from grain._src.api.loader import DataLoader
+from grain._src.api.map_dataset import check_records
 from grain._src.options import ReadOptions
 from grain._src.samplers import IndexSampler
 from grain._src.sharding import NoSharding, ShardOptions
@@ -43,7 +44,8 @@ def load(
       worker_count: how many processes compute.
       read_options: how records are read ahead.
     """
-    operations = list(transformations)
+    check_records(source)
+    operations = arguments.sequence("transformations", transformations, "transformations")
     arguments.flag("drop_remainder", drop_remainder)
     if batch_size is not None:
         operations.append(transforms.Batch(batch_size, drop_remainder=drop_remainder))

@@ -15,7 +15,7 @@ from grain._src.nodes.base import Node
 from grain._src.nodes.loader_source import SampledSource
 from grain._src.nodes.prefetch import ProcessPrefetch
 from grain._src.nodes.stream import without_calls
-from grain._src.options import MultiprocessingOptions, ReadOptions
+from grain._src.options import MultiprocessingOptions, ReadOptions, checked_read_options
 from grain._src.sharding import ShardOptions
 
 _STORAGE = DirectoryStorage()
@@ -67,9 +67,7 @@ class DataLoader:
         for number, operation in enumerate(self._operations):
             check_operation(number, operation)
         self._shard_options = _shard_options(shard_options, sampler)
-        self._read_options = ReadOptions() if read_options is None else read_options
-        if not isinstance(self._read_options, ReadOptions):
-            raise TypeError(f"read_options must be a grain.ReadOptions, got {read_options!r}")
+        self._read_options = checked_read_options(read_options)
         workers = _usable_cores() if worker_count is None else arguments.non_negative("worker_count", worker_count)
         ahead = arguments.non_negative("worker_buffer_size", worker_buffer_size)
         self._multiprocessing_options = MultiprocessingOptions(workers, max(1, ahead), enable_profiling)

@@ -21,7 +21,7 @@ from grain._src.nodes.custom import CustomMap
 from grain._src.nodes.seeding import resolve_seed
 from grain._src.nodes.stream import DatasetIterator
 from grain._src.nodes.to_iter import ToIter
-from grain._src.options import ReadOptions
+from grain._src.options import ReadOptions, checked_read_options
 from grain._src.warn import warn
 
 T = TypeVar("T", covariant=True)
@@ -100,6 +100,8 @@ class MapDataset(Dataset[T]):
         datasets = _datasets("datasets", datasets)
         if not hasattr(type(selection_map), "__len__") or not hasattr(type(selection_map), "__getitem__"):
             raise TypeError(f"selection_map must have `__len__` and `__getitem__`, got {selection_map!r}")
+        if isinstance(selection_map, str | bytes):
+            raise TypeError(f"selection_map must give (dataset, index) for each index, got the text {selection_map!r}")
         return MapDataset._of(combine.Select(tuple(ds._map_node for ds in datasets), selection_map), datasets)
 
     @staticmethod
@@ -265,26 +267,32 @@ class MapDataset(Dataset[T]):
         >>> next(it), it.get_state()
         (0, {'next_index': 1})
         """
-        if read_options is not None and not isinstance(read_options, ReadOptions):
-            raise TypeError(f"read_options must be a grain.ReadOptions, got {read_options!r}")
+        options = checked_read_options(read_options)
         nones = arguments.flag("allow_nones", allow_nones)
-        return IterDataset._of(ToIter(self._map_node, read_options or ReadOptions(), nones), (self,))
+        return IterDataset._of(ToIter(self._map_node, options, nones), (self,))
 
 
-def _source_node(records: Any) -> MapNode:
+def check_records(records: Any) -> None:
+    """Raises TypeError unless `records` can be read as a source."""
     for method in ("__len__", "__getitem__"):
         if not hasattr(type(records), method):
             raise TypeError(
                 f"a source must have `__len__` and `__getitem__`, but {type(records).__name__} has no `{method}`. "
                 "Put the records of a generator or iterator into a list or a file first, or subclass grain.IterDataset."
             )
-    if isinstance(records, MapDataset):
-        return records._map_node
+    if isinstance(records, np.ndarray) and not records.ndim:
+        raise TypeError(f"a source must have records, but an array without dimensions has none, got {records!r}")
     if isinstance(records, Mapping):
         raise TypeError(
             f"a source is indexed by 0…len-1, but {type(records).__name__} is a mapping. Use `list(mapping.items())`, or "
             "for a dict of equally long arrays grain.sources.ArrayDataSource."
         )
+
+
+def _source_node(records: Any) -> MapNode:
+    check_records(records)
+    if isinstance(records, MapDataset):
+        return records._map_node
     if isinstance(records, str) and os.path.isfile(records):
         warn(
             f"the source is the text {records!r} itself, a character a record, and not the file of that name. To read "

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from grain._src import arguments, trees
-from grain._src.api.dataset import Dataset
+from grain._src.api.dataset import Dataset, checked_dataset
 from grain._src.api.iter_dataset import IterDataset
 from grain._src.nodes.concat_then_split import BOSHandling, StreamConcatThenSplit
 from grain._src.nodes.packing import StreamBestFitPack, StreamPack
@@ -53,7 +53,7 @@ class FirstFitPackIterDataset(IterDataset[Any]):
         padding_struct: Any = None,
         max_sequences_per_bin: int | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(checked_dataset("parent", parent, Dataset))
         features = features_of(length_struct, meta_features, pack_alignment_struct, padding_struct)
         packed = {feature.path[0] for feature in features}
         if max_sequences_per_bin is not None:
@@ -122,15 +122,14 @@ class ConcatThenSplitIterDataset(IterDataset[Any]):
         bos_features: Collection[str] = (),
         bos_token_id: int | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(checked_dataset("parent", parent, Dataset))
         features = features_of(length_struct, tuple(meta_features))
         for feature in features:
             if len(feature.path) > 1:
                 raise TypeError(f"length_struct must be a flat dict of integers, got {dict(length_struct)!r}")
         if unknown := set(meta_features) - {feature.path[0] for feature in features}:
             raise ValueError(f"meta_features must have a length in length_struct, {sorted(unknown)} have none")
-        if not isinstance(bos_handling, BOSHandling):
-            raise TypeError(f"bos_handling must be a grain.experimental.BOSHandling, got {bos_handling!r}")
+        arguments.instance("bos_handling", bos_handling, BOSHandling, "grain.experimental.BOSHandling")
         if bos_handling is BOSHandling.DO_NOTHING and (bos_features or bos_token_id is not None):
             raise ValueError(
                 "bos_features and bos_token_id have no meaning when bos_handling is BOSHandling.DO_NOTHING"

@@ -3,6 +3,7 @@
 from typing import Any
 
 from grain._src import arguments
+from grain._src.api.dataset import Dataset, checked_dataset
 from grain._src.api.iter_dataset import IterDataset
 from grain._src.engine.ahead import AheadIterator
 from grain._src.nodes.prefetch import ThreadPrefetch
@@ -18,7 +19,7 @@ class ThreadPrefetchIterDataset(IterDataset[Any]):
     """
 
     def __init__(self, parent: IterDataset[Any], *, prefetch_buffer_size: int) -> None:
-        super().__init__(parent)
+        super().__init__(checked_dataset("parent", parent, Dataset))
         size = arguments.non_negative("prefetch_buffer_size", prefetch_buffer_size)
         self._own_node = ThreadPrefetch(parent._node, size)
 
@@ -39,6 +40,7 @@ def multithread_prefetch(
     >>> list(multithread_prefetch(grain.MapDataset.range(3).to_iter_dataset(), num_threads=2, buffer_size=2))
     [0, 1, 2]
     """
+    checked_dataset("ds", ds, Dataset)
     threads = arguments.non_negative("num_threads", num_threads)
     size = arguments.non_negative("buffer_size", buffer_size)
     arguments.flag("sequential_slice", sequential_slice)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from grain._src import arguments
-from grain._src.api.dataset import Dataset
+from grain._src.api.dataset import Dataset, checked_dataset
 from grain._src.api.iter_dataset import IterDataset
 from grain._src.api.map_dataset import MapDataset
 from grain._src.nodes.element_spec import element_spec, spec_of_value
@@ -22,8 +22,7 @@ def get_element_spec(ds: MapDataset[Any] | IterDataset[Any], *, infer: bool = Fa
       ds: the dataset.
       infer: where a source or a transformation does not say, look at the first element instead.
     """
-    if not isinstance(ds, Dataset):
-        raise TypeError(f"ds must be a dataset, got {ds!r}")
+    checked_dataset("ds", ds, Dataset)
     infer = arguments.flag("infer", infer)
     try:
         return element_spec(ds._node)

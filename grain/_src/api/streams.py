@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar, overload
 
 from grain._src import arguments
-from grain._src.api.dataset import Dataset
+from grain._src.api.dataset import Dataset, checked_dataset
 from grain._src.api.iter_dataset import IterDataset
 from grain._src.api.map_dataset import MapDataset
 from grain._src.nodes.base import Node
@@ -29,7 +29,7 @@ class WindowShuffleMapDataset(MapDataset[T]):
     """
 
     def __init__(self, parent: MapDataset[T], *, window_size: int, seed: int) -> None:
-        super().__init__(parent)
+        super().__init__(checked_dataset("parent", parent, MapDataset))
         size = arguments.positive("window_size", window_size)
         self._own_node = WindowShuffle(parent._map_node, size, arguments.seed("seed", seed))
 
@@ -43,7 +43,7 @@ class WindowShuffleIterDataset(IterDataset[T]):
     """
 
     def __init__(self, parent: Dataset[T], *, window_size: int, seed: int) -> None:
-        super().__init__(parent)
+        super().__init__(checked_dataset("parent", parent, Dataset))
         size = arguments.positive("window_size", window_size)
         self._own_node = StreamWindowShuffle(parent._node, size, arguments.seed("seed", seed))
 
@@ -60,10 +60,11 @@ class ZipMapDataset(MapDataset[tuple[Any, ...]]):
         super().__init__(parents)
         if not self._parents:
             raise ValueError("parents must hold at least one dataset, got none")
-        lengths = [len(parent) for parent in parents]
+        datasets = [checked_dataset("each of parents", parent, MapDataset) for parent in self._parents]
+        lengths = [len(dataset) for dataset in datasets]
         if len(set(lengths)) > 1:
             raise ValueError(f"datasets to zip must be equally long, got lengths {lengths}")
-        self._own_node = Zip(tuple(parent._map_node for parent in parents))
+        self._own_node = Zip(tuple(dataset._map_node for dataset in datasets))
 
 
 class ZipIterDataset(IterDataset[tuple[Any, ...]]):
@@ -178,7 +179,7 @@ class LimitIterDataset(IterDataset[T]):
     """
 
     def __init__(self, parent: Dataset[T], count: int) -> None:
-        super().__init__(parent)
+        super().__init__(checked_dataset("parent", parent, Dataset))
         self._own_node = StreamLimit(parent._node, arguments.positive("count", count))
 
 
@@ -191,7 +192,7 @@ class RepeatIterDataset(IterDataset[T]):
     """
 
     def __init__(self, parent: Dataset[T], num_epochs: int | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(checked_dataset("parent", parent, Dataset))
         if num_epochs is not None:
             num_epochs = arguments.positive("num_epochs", num_epochs)
         self._own_node = StreamRepeat(parent._node, num_epochs)
@@ -206,7 +207,7 @@ class CacheIterDataset(IterDataset[T]):
     """
 
     def __init__(self, parent: Dataset[T]) -> None:
-        super().__init__(parent)
+        super().__init__(checked_dataset("parent", parent, Dataset))
         self._own_node = StreamCache(parent._node)
 
 
@@ -225,6 +226,6 @@ class RebatchIterDataset(IterDataset[Any]):
     """
 
     def __init__(self, parent: Dataset[Any], batch_size: int, drop_remainder: bool = False) -> None:
-        super().__init__(parent)
+        super().__init__(checked_dataset("parent", parent, Dataset))
         size, drop = arguments.positive("batch_size", batch_size), arguments.flag("drop_remainder", drop_remainder)
         self._own_node = StreamRebatch(parent._node, size, drop)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from grain._src import arguments
 from grain._src.indexing.philox import SeekablePhilox, key_of
+
+_OUT_OF_RANGE = (struct.error, OverflowError)
 
 
 class RngPool:
@@ -43,7 +46,10 @@ class RngPool:
     def acquire_rng(self, index: int, *, op_seed: int = 0) -> np.random.Generator:
         """Returns the generator of `index`; give it back with `release_rng`."""
         philox = self._take()
-        philox.seek(self._key[0], op_seed, index)
+        try:
+            philox.seek(self._key[0], op_seed, index)
+        except _OUT_OF_RANGE:
+            raise _no_generator(index) from None
         self._lent[id(philox.generator)] = philox
         return philox.generator
 
@@ -57,7 +63,10 @@ class RngPool:
         """Returns function(element, the generator of `index`)."""
         philox = self._take()
         try:
-            philox.seek(self._key[0], 0, index)
+            try:
+                philox.seek(self._key[0], 0, index)
+            except _OUT_OF_RANGE:
+                raise _no_generator(index) from None
             return function(element, philox.generator)
         finally:
             self._free.append(philox)
@@ -69,8 +78,15 @@ class RngPool:
         try:
             for element, index in zip(elements, indices, strict=False):
                 if element is not None:
-                    seek(key, 0, index)
+                    try:
+                        seek(key, 0, index)
+                    except _OUT_OF_RANGE:
+                        raise _no_generator(index) from None
                     element = function(element, rng)
                 yield element
         finally:
             self._free.append(philox)
+
+
+def _no_generator(index: int) -> IndexError:
+    return IndexError(f"random transformations have generators for indices from 0 to 2**64 - 1, got {index}")

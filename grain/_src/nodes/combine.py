@@ -68,13 +68,19 @@ class Select(RoutingNode):
         return len(self.selection)
 
     def route(self, index: int) -> tuple[int, int]:
-        component, at = self.selection[index]  # as it is, past the end too: the map may give later epochs others
+        chosen = self.selection[index]  # as it is, past the end too: the map may give later epochs others
+        try:
+            component, at = map(int, chosen)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"{type(self.selection).__name__}[{index}] must be (dataset, index), two integers, got {chosen!r:.200}"
+            ) from None
         if not 0 <= component < len(self.components):
             raise IndexError(
                 f"{type(self.selection).__name__}[{index}] names dataset {component}, "
                 f"but there are {len(self.components)}"
             )
-        return int(component), int(at)
+        return component, at
 
     def route_array(self, indices: IndexArray) -> tuple[Any, IndexArray]:
         routes = np.array([self.route(index) for index in indices.tolist()], dtype=np.int64).reshape(-1, 2)

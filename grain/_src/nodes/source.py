@@ -1,6 +1,6 @@
 """Where a pipeline begins: a sequence of records, or a range of integers."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
@@ -82,12 +82,7 @@ class Source(MapNode):
         except Exception:
             # One of them fails: read one by one, so that the error comes at its own place.
             return map(self.source.__getitem__, keys)
-        if len(records) != len(keys):
-            raise ValueError(
-                f"{type(self.source).__name__}.__getitems__ must return one record per index: "
-                f"got {len(records)} for {len(keys)} indices"
-            )
-        return iter(records)
+        return iter(checked_block(records, len(keys), self.source))
 
     def inputs(self, index: int) -> list[tuple[MapNode, int]]:
         return []
@@ -152,6 +147,21 @@ class Range(MapNode):
     @property
     def dense(self) -> bool:
         return True
+
+
+def checked_block(records: Any, count: int, source: Any) -> Any:
+    """Returns the `records` that `source.__getitems__` gave if they are a sequence of `count`."""
+    if isinstance(records, Mapping | Set | str | bytes) or not hasattr(type(records), "__len__"):
+        raise TypeError(
+            f"{type(source).__name__}.__getitems__ must return a list, one record per index, "
+            f"got {type(records).__name__}"
+        )
+    if len(records) != count:
+        raise ValueError(
+            f"{type(source).__name__}.__getitems__ must return one record per index: "
+            f"got {len(records)} for {count} indices"
+        )
+    return records
 
 
 def _within(length: int, indices: IndexArray, what: str) -> IndexArray:

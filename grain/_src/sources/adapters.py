@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from grain._src.nodes.source import checked_block
 from grain._src.sources.base import DataSource, IndexArray
 
 
@@ -31,7 +32,9 @@ class SequenceDataSource(DataSource[Any]):
 
     def _read(self, keys: IndexArray) -> list[Any]:
         batched: Callable[[list[int]], Sequence[Any]] | None = getattr(self._sequence, "__getitems__", None)
-        return list(batched(keys.tolist())) if batched else list(map(self._sequence.__getitem__, keys.tolist()))
+        if batched is None:
+            return list(map(self._sequence.__getitem__, keys.tolist()))
+        return list(checked_block(batched(keys.tolist()), len(keys), self._sequence))
 
 
 class TorchDataSource(SequenceDataSource):
