@@ -103,11 +103,10 @@ def test_a_truncated_file_is_an_error_that_names_it(ten: str, kept: int) -> None
         len(sources.ArrayRecordDataSource(ten))
 
 
-def test_a_foreign_file_and_a_directory_are_errors_that_name_them(tmp_path: Path) -> None:
+def test_a_foreign_file_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "foreign").write_bytes(os.urandom(200_000))
-    for path in (tmp_path / "foreign", tmp_path):
-        with pytest.raises(sources.SourceError, match=str(path)):
-            len(sources.ArrayRecordDataSource(path))
+    with pytest.raises(sources.SourceError, match=str(tmp_path / "foreign")):
+        len(sources.ArrayRecordDataSource(tmp_path / "foreign"))
 
 
 def test_a_damaged_record_is_an_error_that_names_file_and_record(ten: str) -> None:

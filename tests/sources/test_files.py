@@ -4,9 +4,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from grain import sources
 from grain._src.sources import files
+from grain.experimental import ParquetIterDataset, TFRecordIterDataset
 
 
 def test_patterns_and_paths_expand_in_the_order_given(tmp_path: Path) -> None:
@@ -27,6 +30,51 @@ def test_bytes_and_empty_names_are_refused() -> None:
         files.expand_one(b"name")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="empty"):
         files.expand("")
+
+
+READERS = [
+    sources.ArrayRecordDataSource,
+    sources.TFRecordDataSource,
+    sources.JsonLinesDataSource,
+    sources.ParquetDataSource,
+    sources.NumpyDataSource,
+    lambda paths: sources.TokenDataSource(paths, window=2, dtype="uint16"),
+    ParquetIterDataset,
+    TFRecordIterDataset,
+]
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("paths", [None, 3, b"a", [b"a"], {"a"}])
+def test_every_reader_refuses_what_is_no_path(read: Any, paths: Any) -> None:
+    with pytest.raises(TypeError, match=r"paths? must (be a path|be text|name one file)"):
+        read(paths)
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_a_folder_is_no_file(tmp_path: Path, read: Any) -> None:
+    with pytest.raises(IsADirectoryError, match=r"is a folder, not a file: name the files in it, as '.*/\*'"):
+        read(tmp_path)
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        files.expand([tmp_path])
+
+
+def test_a_pattern_matches_files_only(tmp_path: Path) -> None:
+    (tmp_path / "a1").touch()
+    (tmp_path / "a2").mkdir()
+    assert files.expand(tmp_path / "a*") == [str(tmp_path / "a1")]
+    with pytest.raises(FileNotFoundError, match="no file matches"):
+        files.expand(tmp_path / "a[2]")
+
+
+def test_who_reads_one_file_says_what_to_do_with_several(tmp_path: Path) -> None:
+    for name in ("a1.npy", "a2.npy"):
+        np.save(tmp_path / name, np.arange(3))
+    with pytest.raises(ValueError, match=r"path must name one file, .* matches 2: .*grain.MapDataset.concatenate"):
+        sources.NumpyDataSource(tmp_path / "a*.npy")
+    with pytest.raises(TypeError, match=r"path must name one file, got \['a1', 'a2'\]: .*grain.MapDataset.concatenate"):
+        sources.NumpyDataSource(["a1", "a2"])  # type: ignore[arg-type]
+    assert len(sources.NumpyDataSource(tmp_path / "a1*")) == 3
 
 
 def test_an_address_of_an_object_store_is_refused_by_name() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,18 @@ def test_the_states_of_several_files_are_those_of_the_reference(tmp_path: Path) 
 @pytest.mark.parametrize("sizes", [[2, 1, 3], [0, 2, 0, 1], [0, 0], [1 + number % 3 for number in range(19)]])
 def test_several_files_resume_everywhere(tmp_path: Path, sizes: list[int]) -> None:
     resumes_everywhere(ParquetIterDataset(many_files(tmp_path, sizes)))
+
+
+@pytest.mark.parametrize("sizes", [[2, 1, 3], [0, 2, 0, 1], [0, 0]])
+def test_several_tfrecord_files_follow_each_other_and_resume_everywhere(tmp_path: Path, sizes: list[int]) -> None:
+    records = [[b"%d of %d" % (n, file) for n in range(size)] for file, size in enumerate(sizes)]
+    names = [sources.write_tfrecord(tmp_path / f"{file}.tfrecord", part) for file, part in enumerate(records)]
+    ds = TFRecordIterDataset(names)
+    assert list(ds) == list(chain(*records))
+    assert list(TFRecordIterDataset(tmp_path / "*.tfrecord")) == list(ds)
+    assert list(TFRecordIterDataset(names[::-1])) == list(chain(*records[::-1]))
+    resumes_everywhere(ds)
+    resumes_everywhere(ds.map(len).batch(2))
 
 
 def test_a_pattern_names_several_files(tmp_path: Path) -> None:

@@ -170,3 +170,9 @@ def test_the_checksum_without_a_compiled_package_is_the_same(length: int, seed: 
 def test_files_are_read_without_the_compiled_package(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tfrecord, "checksum_function", lambda: crc32c.crc32c)
     assert list(sources.TFRecordDataSource(path)) == RECORDS
+
+
+def test_a_record_that_is_not_bytes_is_named_and_no_file_is_left(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="records must be bytes, got str for record 1"):
+        sources.write_tfrecord(tmp_path / "train.tfrecord", [b"x", "notbytes"])  # type: ignore[list-item]
+    assert list(tmp_path.iterdir()) == []

@@ -4,6 +4,7 @@ from typing import Any
 
 from grain._src import arguments
 from grain._src.api.iter_dataset import IterDataset
+from grain._src.nodes.base import Node
 from grain._src.nodes.interleave import StreamInterleave
 from grain._src.sources import files
 from grain._src.sources.streams import ParquetStream, TFRecordStream
@@ -12,14 +13,17 @@ _FILES_IN_TURN = 16
 
 
 class TFRecordIterDataset(IterDataset[bytes]):
-    """The records of a TFRecord file in order, as bytes, with checksums verified; its state is a byte offset."""
+    """The records of a TFRecord file in order, as bytes, with checksums verified; of several files, one after the other.
 
-    def __init__(self, path: files.PathLike) -> None:
+    The state within a file is a byte offset.
+
+    Args:
+      path: a path, a pattern ("train-*.tfrecord") or a sequence of these.
+    """
+
+    def __init__(self, path: files.Paths) -> None:
         super().__init__()
-        names = files.expand_one(path)
-        if len(names) != 1:
-            raise ValueError(f"path must name one file, {path!r} matches {len(names)}: interleave a dataset for each")
-        self._own_node = TFRecordStream(names[0])
+        self._own_node = _interleave(tuple(map(TFRecordStream, files.expand(path))), 1)
 
 
 class ParquetIterDataset(IterDataset[dict[str, Any]]):
@@ -44,6 +48,9 @@ class ParquetIterDataset(IterDataset[dict[str, Any]]):
     def _use(self, streams: tuple[ParquetStream, ...]) -> None:
         if not streams:
             raise ValueError(f"the slice leaves none of the {len(self._streams)} files")
-        self._own_node = (
-            streams[0] if len(streams) == 1 else StreamInterleave(streams, min(len(streams), _FILES_IN_TURN))
-        )
+        self._own_node = _interleave(streams, _FILES_IN_TURN)
+
+
+def _interleave(streams: tuple[Node, ...], files_in_turn: int) -> Node:
+    """Returns a stream of all files, so many of them open at a time; a single file is its own."""
+    return streams[0] if len(streams) == 1 else StreamInterleave(streams, min(len(streams), files_in_turn))

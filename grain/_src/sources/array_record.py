@@ -200,16 +200,9 @@ class ArrayRecordDataSource(DataSource[bytes]):
 
 
 def _parts(paths: PathOrInstruction | Sequence[PathOrInstruction]) -> list[_Part]:
-    if isinstance(paths, (str, os.PathLike, FileInstruction)):
-        paths = [paths]
-    if not isinstance(paths, Sequence):
-        raise TypeError(
-            f"paths must be a path, a pattern, a file instruction or a sequence of these, got {paths!r:.200}"
-        )
-    if not paths:
-        raise ValueError("paths must name at least one file, got an empty sequence")
+    kinds = (str, os.PathLike, FileInstruction)
     parts: list[_Part] = []
-    for path in paths:
+    for path in files.listed(paths, kinds, "a path, a pattern, a file instruction"):
         if isinstance(path, FileInstruction):
             parts.append(_instructed(path))
         elif isinstance(path, (str, os.PathLike)):
@@ -220,7 +213,7 @@ def _parts(paths: PathOrInstruction | Sequence[PathOrInstruction]) -> list[_Part
 
 
 def _instructed(instruction: FileInstruction) -> _Part:
-    (name,) = files.expand_one(os.fspath(instruction.filename))
+    name = files.only(instruction.filename, "give an instruction for each")
     skip, take, total = int(instruction.skip), int(instruction.take), int(instruction.examples_in_shard)
     if take == -1:
         take = total - skip

@@ -8,6 +8,7 @@ from typing import Any
 from grain._src.arguments import positive
 from grain._src.sources import files
 from grain._src.sources.array_record import ArrayRecordDataSource
+from grain._src.sources.base import checked_records
 from grain._src.sources.optional import require
 
 
@@ -26,23 +27,16 @@ def write_array_record(
     name = files.local(path)
     positive("group_size", group_size)
     if positive("shards", shards) == 1:
-        return _write([name], [_checked(records)], group_size)
+        return _write([name], [checked_records(records)], group_size)
     stem, suffix = os.path.splitext(name)
     names = [f"{stem}-{shard:05d}-of-{shards:05d}{suffix}" for shard in range(shards)]
     if isinstance(records, Sized):
-        return _write(names, _split(_checked(records), len(records), shards), group_size)
+        return _write(names, _split(checked_records(records), len(records), shards), group_size)
     # How many there are is known only at the end, so they go to disk once and are dealt out from there.
     with files.temporary_beside(name) as spool:
-        _write_one(spool, _checked(records), group_size)
+        _write_one(spool, checked_records(records), group_size)
         source = ArrayRecordDataSource(spool)
         return _write(names, _split(iter(source), len(source), shards), group_size)
-
-
-def _checked(records: Iterable[bytes]) -> Iterator[bytes]:
-    for index, record in enumerate(records):
-        if not isinstance(record, (bytes, bytearray, memoryview)):
-            raise TypeError(f"records must be bytes, got {type(record).__name__} for record {index}")
-        yield bytes(record)
 
 
 def _split(records: Iterator[bytes], count: int, shards: int) -> Iterator[Iterator[bytes]]:

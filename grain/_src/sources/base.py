@@ -2,7 +2,7 @@
 
 import abc
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, SupportsIndex, TypeAlias, TypeVar
 
 import numpy as np
@@ -70,3 +70,11 @@ def check_indices(indices: Indices, length: int, source: str) -> IndexArray:
         wrong = indices[(indices < 0) | (indices >= length)][0]
         raise IndexError(f"index {wrong} is out of range for {source} with {length} elements")
     return indices.astype(np.int64, copy=False)
+
+
+def checked_records(records: Iterable[Any]) -> Iterator[bytes]:
+    """Yields the records to write, if they are bytes."""
+    for index, record in enumerate(records):
+        if not isinstance(record, (bytes, bytearray, memoryview)):
+            raise TypeError(f"records must be bytes, got {type(record).__name__} for record {index}")
+        yield bytes(record)

@@ -13,7 +13,7 @@ import mmap
 import os
 import secrets
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 PathLike: TypeAlias = str | os.PathLike[str]
 Paths: TypeAlias = PathLike | Sequence[PathLike]
@@ -41,22 +41,41 @@ def open_limit() -> int:
 
 def expand(paths: Paths) -> list[str]:
     """Returns the names of existing files; patterns such as "train-*.parquet" give their matches in sorted order."""
-    if isinstance(paths, (str, os.PathLike)):
-        return expand_one(paths)
-    if not isinstance(paths, Sequence):
-        raise TypeError(f"paths must be a path, a pattern or a sequence of these, got {paths!r:.200}")
+    return [name for path in listed(paths) for name in expand_one(path)]
+
+
+def listed(paths: Any, kinds: tuple[type, ...] = (str, os.PathLike), said: str = "a path, a pattern") -> Sequence[Any]:
+    """Returns one or several of `kinds`, which the message calls `said`, as a sequence."""
+    if isinstance(paths, kinds):
+        return [paths]
+    if isinstance(paths, bytes) or not isinstance(paths, Sequence):
+        raise TypeError(f"paths must be {said} or a sequence of these, got {paths!r:.200}")
     if not paths:
         raise ValueError("paths must name at least one file, got an empty sequence")
-    return [name for path in paths for name in expand_one(path)]
+    return paths
+
+
+def only(path: PathLike, instead: str) -> str:
+    """Returns the one file that a path or pattern names; the message says what to do `instead` of naming several."""
+    if isinstance(path, Sequence) and not isinstance(path, (str, bytes)):
+        raise TypeError(f"path must name one file, got {path!r:.200}: {instead}")
+    name, *others = expand_one(path)
+    if others:
+        raise ValueError(f"path must name one file, {path!r} matches {1 + len(others)}: {instead}")
+    return name
 
 
 def expand_one(path: PathLike) -> list[str]:
     """Returns the files that one path or pattern names; a file whose name has a wildcard in it is taken literally."""
     name = local(path)
+    if os.path.isdir(name):
+        raise IsADirectoryError(
+            f"{name!r} is a folder, not a file: name the files in it, as {os.path.join(name, '*')!r}"
+        )
     if os.path.exists(name):
         return [name]
     if not _WILDCARDS.isdisjoint(name):
-        if matches := sorted(glob.glob(name)):
+        if matches := sorted(match for match in glob.glob(name) if not os.path.isdir(match)):
             return matches
         raise FileNotFoundError(f"no file matches {name!r}: {_what_is_there(name)}")
     raise FileNotFoundError(f"no such file: {name!r}: {_what_is_there(name)}")
@@ -87,7 +106,7 @@ def describe(paths: Sequence[str]) -> str:
 
 def local(path: PathLike) -> str:
     """Returns `path` as text; an address of an object store is refused here rather than taken for a file name."""
-    name = os.fspath(path)
+    name = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(name, str):
         raise TypeError(f"a path must be text, got {name!r:.200}")
     if not name:

@@ -10,7 +10,7 @@ import numpy as np
 from grain._src.arguments import flag
 from grain._src.errors import SourceError
 from grain._src.sources import files, index_cache
-from grain._src.sources.base import DataSource, IndexArray
+from grain._src.sources.base import DataSource, IndexArray, checked_records
 from grain._src.sources.bounded_cache import BoundedCache
 from grain._src.sources.crc32c import checksum_function, mask, mask_all
 from grain._src.sources.shards import Shards
@@ -197,9 +197,9 @@ def write_tfrecord(path: files.PathLike, records: Iterable[bytes]) -> str:
     name = files.local(path)
     checksum = checksum_function()
     with files.replace_together([name]) as (temporary,), open(temporary, "xb") as file:
-        for record in records:
+        for record in checked_records(records):
             length = struct.pack("<Q", len(record))
             file.write(length + _FOOTER.pack(mask(checksum(length))))
             file.write(record)
-            file.write(_FOOTER.pack(mask(checksum(bytes(record)))))
+            file.write(_FOOTER.pack(mask(checksum(record))))
     return name
