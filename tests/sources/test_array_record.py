@@ -103,6 +103,30 @@ def test_a_truncated_file_is_an_error_that_names_it(ten: str, kept: int) -> None
         len(sources.ArrayRecordDataSource(ten))
 
 
+def test_a_file_that_is_truncated_while_it_is_open_is_an_error(tmp_path: Path) -> None:
+    records = [b"" if n % 10 == 0 else os.urandom(1000) for n in range(2000)]
+    (path,) = sources.write_array_record(tmp_path / "long.arrayrecord", records)
+    source = sources.ArrayRecordDataSource(path)
+    assert source[1990] == b""
+    assert source.__getitems__(range(1000, 2000)) == records[1000:]
+    os.truncate(path, os.path.getsize(path) // 2)
+    with pytest.raises(
+        sources.SourceError, match=r"cannot read record 1991 of .*long.arrayrecord.*bytes when it was op"
+    ):
+        source[1991]
+    for count in (9, 999):
+        with pytest.raises(sources.SourceError, match=r"cannot read record .* of .*long.arrayrecord"):
+            source.__getitems__(range(2000 - count, 2000))
+
+
+def test_empty_records_of_an_open_file_are_read_after_its_name_is_gone(tmp_path: Path) -> None:
+    (path,) = sources.write_array_record(tmp_path / "gone.arrayrecord", [b"", b"a"])
+    source = sources.ArrayRecordDataSource(path)
+    assert source[1] == b"a"
+    os.unlink(path)
+    assert source[0] == b""
+
+
 def test_a_foreign_file_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "foreign").write_bytes(os.urandom(200_000))
     with pytest.raises(sources.SourceError, match=str(tmp_path / "foreign")):

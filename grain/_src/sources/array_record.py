@@ -1,5 +1,6 @@
 """ArrayRecord files: random access to bytes records through the array_record package."""
 
+import contextlib
 import hashlib
 import os
 import threading
@@ -52,7 +53,7 @@ class _OpenFile:
 
     def __init__(self, path: str, options: str) -> None:
         module = require("array_record.python.array_record_module", "array_record", "reading ArrayRecord files")
-        files.stamp(path)
+        self._size = files.stamp(path).size
         self.path = path
         self.reader = module.ArrayRecordReader(path, options)
         if not self.reader.ok():
@@ -93,15 +94,31 @@ class _OpenFile:
 
     def _read_range(self, offset: int) -> bytes:
         try:
-            return self.reader.read(offset, offset + 1)[0]  # type: ignore[no-any-return]
+            record: bytes = self.reader.read(offset, offset + 1)[0]
         except (RuntimeError, IndexError) as error:
             raise SourceError(f"cannot read record {offset} of {self.path!r}: {error}") from error
+        if not record:
+            self._check_size(offset)
+        return record
 
     def _read_list(self, offsets: list[int]) -> list[bytes]:
         try:
-            return self.reader.read(offsets)  # type: ignore[no-any-return]
+            records: list[bytes] = self.reader.read(offsets)
         except RuntimeError as error:
             raise SourceError(f"cannot read records of {self.path!r}: {error}") from error
+        if not all(records):
+            self._check_size(offsets[records.index(b"")])
+        return records
+
+    def _check_size(self, offset: int) -> None:
+        """Raises if the file has become shorter: the native reader gives empty records for what it does not find."""
+        with contextlib.suppress(FileNotFoundError):  # an open file can be read when its name is gone
+            size = files.stamp(self.path).size
+            if size < self._size:
+                raise SourceError(
+                    f"cannot read record {offset} of {self.path!r}: the file had {self._size} bytes when it was opened, "
+                    f"now it has {size}"
+                )
 
 
 class ArrayRecordDataSource(DataSource[bytes]):
