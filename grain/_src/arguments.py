@@ -2,7 +2,7 @@
 
 import numbers
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -63,6 +63,16 @@ def sequence(name: str, value: Any, of: str) -> list[Any]:
         return list(value)
     except TypeError:
         raise TypeError(f"{name} must be a sequence of {of}, got {value!r}") from None
+
+
+def iterator(name: str, value: Any) -> Iterator[Any]:
+    """Returns `iter(value)`, which of an iterator is itself; text, which has characters, is refused."""
+    try:
+        if not isinstance(value, str | bytes):
+            return iter(value)
+    except TypeError:
+        pass
+    raise TypeError(f"{name} must be an iterator, or a dataset or loader that has one, got {value!r}")
 
 
 def number(name: str, value: Any) -> float:

@@ -55,6 +55,31 @@ def test_several_elements_are_agreed_on_at_once():
     assert rounds == 6
 
 
+@pytest.mark.parametrize("every", [1, 2])
+@pytest.mark.parametrize(
+    "batches",
+    [
+        [0, 1, 2, 3, 4],
+        grain.load(range(5), num_epochs=1),
+        grain.MapDataset.range(5),
+        grain.MapDataset.range(5).to_iter_dataset(),
+    ],
+    ids=["list", "loader", "dataset", "stream"],
+)
+def test_what_has_an_iterator_is_as_good_as_one(batches, every):
+    assert list(end_together(batches, every=every, agree=lambda count: count)) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("given", [None, 3, "batches", b"batches"])
+def test_what_has_no_iterator_is_refused_at_once(given):
+    with pytest.raises(
+        TypeError, match=f"iterator must be an iterator, or a dataset or loader that has one, got {given!r}"
+    ):
+        end_together(given)
+    with pytest.raises(TypeError, match="agree must be a function, got 3"):
+        end_together(iter([1]), agree=3)
+
+
 def failing(length):
     yield from range(length)
     raise OSError("the disk is gone")

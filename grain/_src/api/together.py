@@ -23,11 +23,12 @@ def end_together(
     [1, 2, 3]
 
     Args:
-      iterator: `iter()` of a dataset or loader; each process passes its own.
+      iterator: `iter()` of a dataset or loader, or one of these itself; each process passes its own.
       every: after how many elements the processes agree again; this many are read ahead at once.
       agree: returns the least of the numbers that the processes pass; by default JAX does it.
     """
-    return TogetherIterator(iterator, arguments.positive("every", every), agree)
+    rounds = arguments.positive("every", every)
+    return TogetherIterator(arguments.iterator("iterator", iterator), rounds, arguments.function("agree", agree))
 
 
 class TogetherIterator(DatasetIterator[Any]):
