@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from grain._src.errors import StateError
+from grain._src.nodes.counts import count
 from grain._src.nodes.loader_source import SampledSource
 from grain._src.nodes.stream import field
 from grain._src.nodes.worker_states import merge_worker_states
@@ -70,7 +71,8 @@ class StateFormat:
             raise StateError(f"the state is of version {version!r}; this library reads versions 1 and {_VERSION}")
         if validate:
             self._check(fields)
-        position = self._position(field(fields, "last_seen_indices", dict), fields.get("worker_count", 0))
+        workers = count({"worker_count": 0, **fields}, "worker_count")
+        position = self._position(field(fields, "last_seen_indices", dict), workers)
         return fields.get("pipeline", {"next_index": position})  # type: ignore[no-any-return]
 
     def _check(self, fields: dict[str, Any]) -> None:
@@ -81,7 +83,7 @@ class StateFormat:
                     f"They are compared by `repr({name})`: give your own class a `__repr__` that says what it reads."
                 )
 
-    def _position(self, last_seen: dict[str, Any], workers: Any) -> int:
+    def _position(self, last_seen: dict[str, Any], workers: int) -> int:
         """Returns how many reads, from the first on, all workers together have done.
 
         Of W workers, number w does the reads w, w + W, w + 2W, …

@@ -4,6 +4,7 @@ from typing import Any
 
 from grain._src.engine.plan import Stage
 from grain._src.nodes.batch import StreamBatch
+from grain._src.nodes.counts import count
 from grain._src.nodes.flat_map import StreamFlatMap
 from grain._src.nodes.steps import StreamMapWithIndex, StreamRandomMap
 from grain._src.nodes.stream import field
@@ -33,7 +34,7 @@ class Positions:
     def of(self, state: dict[str, Any]) -> int:
         """Returns the position of the next record to read; says what is wrong with a state of another pipeline."""
         for key, _ in reversed(self._layers):
-            field(state, key, int)
+            count(state, key)
             state = field(state, "parent", dict)
         return field(state, "next_index", int)  # type: ignore[no-any-return]
 

@@ -8,14 +8,14 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from grain._src.errors import StateError
 from grain._src.frozen import frozen
 from grain._src.nodes import context, elementwise, steps
 from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.batch import Batch, BatchFn, StreamBatch, combine
+from grain._src.nodes.counts import count
 from grain._src.nodes.order import Slice
 from grain._src.nodes.prefetch import ProcessPrefetch, ThreadPrefetch
-from grain._src.nodes.stream import DatasetIterator, SelfStarting, StreamNode, field, is_interrupt
+from grain._src.nodes.stream import DatasetIterator, SelfStarting, StreamNode, is_interrupt
 from grain._src.nodes.to_iter import ToIter, WithOptions
 from grain._src.options import ReadOptions
 
@@ -153,10 +153,7 @@ class ShardedBatchIterator(DatasetIterator[Any]):
 
 def position_in(state: Any) -> int:
     """Returns the number of records that all hosts together have taken."""
-    position: int = field(state, POSITION, int)
-    if position < 0:
-        raise StateError(f"{POSITION!r} in the state must be at least 0, got {position}")
-    return position
+    return count(state, POSITION)
 
 
 def shard_global_batch(node: Node, shard_index: int, shard_count: int) -> Node:

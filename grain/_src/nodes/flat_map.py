@@ -10,6 +10,7 @@ from grain._src.errors import StateError
 from grain._src.frozen import frozen
 from grain._src.indexing.permutation import IndexArray
 from grain._src.nodes.base import MapNode, Node
+from grain._src.nodes.counts import count
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
 
 
@@ -129,7 +130,7 @@ class FlatMapIterator(DatasetIterator[Any]):
         return {"parent": self._before, "next_index_in_buffer": self._next}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        before, number = field(state, "parent", dict), field(state, "next_index_in_buffer", int)
+        before, number = field(state, "parent", dict), count(state, "next_index_in_buffer")
         here = self._parent.get_state()
         self._parent.set_state(before)
         try:

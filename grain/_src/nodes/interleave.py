@@ -10,7 +10,7 @@ from grain._src.errors import StateError
 from grain._src.frozen import frozen
 from grain._src.nodes import context
 from grain._src.nodes.base import Node
-from grain._src.nodes.counts import count
+from grain._src.nodes.counts import count, counts
 from grain._src.nodes.stream import DatasetIterator, SelfStarting, closed_error, field
 
 Start = Callable[[Node], DatasetIterator[Any]]
@@ -119,15 +119,20 @@ class InterleaveIterator(DatasetIterator[Any]):
 
     def set_state(self, state: dict[str, Any]) -> None:
         turn, next_dataset = count(state, "next_index_in_cycle"), count(state, "next_index_in_datasets")
-        numbers = field(state, "iterators_in_use_indices", list)
+        numbers = counts(state, "iterators_in_use_indices")
         states = field(state, "iterators_in_use_states", list)
-        exhausted = field(state, "exhausted", list)
+        exhausted = counts(state, "exhausted")
         total = len(self._node.components)
         if not len(numbers) == len(states) == len(exhausted) == self._width:
             raise StateError(f"the state is of a cycle of {len(numbers)} streams, this one has {self._width}")
-        if next_dataset > total or turn >= max(1, self._width) or any(not 0 <= number < total for number in numbers):
+        if next_dataset > total or turn >= max(1, self._width) or any(number >= total for number in numbers):
             raise StateError(
                 f"the state is of other streams than these {total}: it is at {numbers}, next {next_dataset}"
+            )
+        if any(ended > 1 for ended in exhausted) or not all(isinstance(own, dict) for own in states):
+            raise StateError(
+                "the state must have a dict for each stream of the cycle, and 0 or 1 for whether it has ended, "
+                f"got {states!r:.200} and {exhausted!r:.200}"
             )
         slots: list[_Slot] = []
         try:

@@ -7,6 +7,7 @@ from typing import Any
 from grain._src.errors import StateError
 from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
+from grain._src.nodes.counts import count
 from grain._src.nodes.stream import DatasetIterator, StreamNode, field
 from grain._src.records import Record
 
@@ -96,8 +97,10 @@ class OperationIterator(DatasetIterator[Any]):
 
     def set_state(self, state: dict[str, Any]) -> None:
         held_back = isinstance(state, dict) and "records_given" in state
-        given = field(state, "records_given", int) if held_back else 0
+        given = count(state, "records_given") if held_back else 0
+        here = self.get_state()
         self._parent.set_state(field(state, "parent", dict) if held_back else state)
         self._restart()
         if sum(1 for _ in islice(self, given)) < given:
+            self.set_state(here)
             raise StateError(f"the state says that {self._node.describe()} gave {given} records, it gave fewer")

@@ -9,6 +9,7 @@ from grain._src.errors import StateError
 from grain._src.frozen import frozen
 from grain._src.indexing.mixture import locate_array
 from grain._src.nodes.base import Node
+from grain._src.nodes.counts import count
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field, set_states, without_calls
 
 _AHEAD = 1024
@@ -76,7 +77,7 @@ class MixIterator(DatasetIterator[Any]):
     def set_state(self, state: dict[str, Any]) -> None:
         keys = self._node.keys
         states = field(state, "parents", list if keys is None else dict)
-        index, stop = field(state, "index", int), field(state, "stop", bool)
+        index, stop = count(state, "index"), field(state, "stop", bool)
         if keys is not None:
             # Which components there are may have changed: known ones go on where they were, new ones begin.
             stop = stop and states.keys() == set(keys)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.blame import annotate_steps
+from grain._src.nodes.counts import count
 from grain._src.nodes.drops import WINDOW, Drops
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_elements, field
 
@@ -253,7 +254,7 @@ class _MapWithIndexRun(StepRun):
         return {"parent": state, "counter": self.count}
 
     def unwrap(self, state: dict[str, Any]) -> dict[str, Any]:
-        field(state, "counter", int)
+        count(state, "counter")
         return field(state, "parent", dict)  # type: ignore[no-any-return]
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -297,7 +298,7 @@ class _RandomMapRun(StepRun):
         return {"parent": state, "index_for_rng": self.root.record_position}
 
     def unwrap(self, state: dict[str, Any]) -> dict[str, Any]:
-        field(state, "index_for_rng", int)
+        count(state, "index_for_rng")
         return field(state, "parent", dict)  # type: ignore[no-any-return]
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from grain._src.errors import StateError
 from grain._src.frozen import frozen
 from grain._src.indexing.permutation import IndexArray, permute_array
 from grain._src.indexing.windows import permute_in_window, permute_in_window_array
@@ -125,6 +126,10 @@ class WindowShuffleIterator(DatasetIterator[Any]):
     def set_state(self, state: dict[str, Any]) -> None:
         start = field(state, "parent_window_start_state", dict)
         window, handed = count(state, "window_index"), count(state, "pos_in_window")
+        if handed > self._node.window_size:
+            raise StateError(
+                f"'pos_in_window' in the state must be at most {self._node.window_size}, the size of a window, got {handed}"
+            )
         self._parent.set_state(start)
         self._start, self._window, self._handed = start, window, handed
         self._left, self._filling, self._filling_start, self._skip = [], [], None, handed

@@ -6,6 +6,7 @@ from typing import Any
 
 from grain._src.errors import StateError
 from grain._src.nodes.base import Node
+from grain._src.nodes.counts import count
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
 from grain._src.sources.parquet import Columns, ParquetReader, rows
 from grain._src.sources.tfrecord import FRAME, TFRecordReader
@@ -82,10 +83,7 @@ class TFRecordIterator(DatasetIterator[bytes]):
         return {"reader_offset": self._offset}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        offset = field(state, "reader_offset", int)
-        if offset < 0:
-            raise StateError(f"'reader_offset' in the state must be at least 0, got {offset}")
-        self._offset = offset
+        self._offset = count(state, "reader_offset")
         self._records = None
 
 
