@@ -129,7 +129,7 @@ grain.checkpoint.save, grain.checkpoint.restore
 try:
     grain.checkpoint.CheckpointSave
 except ImportError as error:
-    assert "pip install 'grain[orbax]'" in str(error), error
+    assert "pip install orbax-checkpoint." in str(error), error
 else:
     raise AssertionError
 try:

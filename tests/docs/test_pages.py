@@ -32,6 +32,11 @@ def test_links_lead_to_files(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_no_page_installs_the_other_library_of_that_name() -> None:
+    for page in pages.PAGES:
+        assert "grain[" not in page.read_text(encoding="utf-8"), f"{page.name} names an extra of PyPI's grain"
+
+
 def test_names_of_the_library_in_the_text_exist() -> None:
     """A name such as `grain.sources.X` in a page is one that can be imported."""
     for page in pages.PAGES:

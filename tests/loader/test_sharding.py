@@ -83,3 +83,9 @@ def test_jax_is_imported_only_when_jax_is_asked():
     )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
     assert result.stdout.strip() == "ShardByJaxProcess(shard_index=0, shard_count=1, drop_remainder=True)"
+
+
+def test_without_jax_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jax", None)
+    with pytest.raises(ImportError, match=r"ShardByJaxProcess needs the package 'jax': pip install jax$"):
+        grain.sharding.ShardByJaxProcess()

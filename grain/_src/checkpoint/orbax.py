@@ -14,7 +14,7 @@ try:
 except ImportError as error:
     raise ImportError(
         "grain.checkpoint.CheckpointHandler, CheckpointSave and CheckpointRestore need the package 'orbax-checkpoint': "
-        "pip install 'grain[orbax]'. grain.checkpoint.save and restore write plain files without it.",
+        "pip install orbax-checkpoint. grain.checkpoint.save and restore write plain files without it.",
         name=error.name,
     ) from error
 

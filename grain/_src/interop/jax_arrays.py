@@ -13,7 +13,7 @@ def place(batch: Any, device: Any) -> Any:
 
     Where devices of other hosts take part, `batch` is this host's part of the global one.
     """
-    jax = require("jax", "jax", "putting batches on devices")
+    jax = require("jax", "putting batches on devices")
     if isinstance(device, jax.sharding.Mesh):
         return make_global_array(batch, device)
     if isinstance(device, jax.sharding.Sharding) and not device.is_fully_addressable:
@@ -34,7 +34,7 @@ def make_global_array(batch: Any, sharding: Any, axes: str | Sequence[str] | Non
       sharding: a `jax.sharding.Sharding`, or a Mesh over some axes of which the rows are split.
       axes: which axes of the mesh; the first one by default.
     """
-    jax = require("jax", "jax", "making global arrays")
+    jax = require("jax", "making global arrays")
     if isinstance(sharding, jax.sharding.Mesh):
         mesh, names = sharding, axes if axes is not None else sharding.axis_names[0]
         rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(names))

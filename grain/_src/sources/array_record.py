@@ -52,7 +52,7 @@ class _OpenFile:
     """An open reader and what is known of it."""
 
     def __init__(self, path: str, options: str) -> None:
-        module = require("array_record.python.array_record_module", "array_record", "reading ArrayRecord files")
+        module = require("array_record.python.array_record_module", "reading ArrayRecord files")
         self._size = files.stamp(path).size
         self.path = path
         self.reader = module.ArrayRecordReader(path, options)

@@ -52,7 +52,7 @@ def _write(names: list[str], parts: Iterable[Iterable[bytes]], group_size: int) 
 
 
 def _write_one(name: str, records: Iterable[bytes], group_size: int) -> None:
-    module = require("array_record.python.array_record_module", "array_record", "writing ArrayRecord files")
+    module = require("array_record.python.array_record_module", "writing ArrayRecord files")
     with open(name, "xb"):
         pass  # The native writer reports a missing directory or permission only when it closes.
     writer: Any = module.ArrayRecordWriter(name, f"group_size:{group_size}")

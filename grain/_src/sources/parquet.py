@@ -30,8 +30,8 @@ class ParquetReader:
 
     def __init__(self, path: str, *, columns: Sequence[str] | None = None, **read_kwargs: Any) -> None:
         self.path = path
-        arrow = require("pyarrow", "parquet", "reading Parquet files")
-        parquet = require("pyarrow.parquet", "parquet", "reading Parquet files")
+        arrow = require("pyarrow", "reading Parquet files")
+        parquet = require("pyarrow.parquet", "reading Parquet files")
         files.stamp(path)
         self._damage = (arrow.ArrowException, OSError, ValueError, OverflowError, MemoryError)
         try:
