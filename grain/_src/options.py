@@ -46,7 +46,7 @@ class MultiprocessingOptions:
 
     Args:
       num_workers: how many processes; 0 computes in this one. The output does not depend on it.
-      per_worker_buffer_size: how many elements a worker may compute ahead of what was asked for.
+      per_worker_buffer_size: how many blocks of elements a worker may compute ahead, beside the one it is at.
       enable_profiling: accepted for compatibility.
       worker_timeout: how many seconds a worker may be busy without an element being done before it counts as dead, is
         replaced, and its stack is shown; None waits, with a warning that shows the stack every minute.
@@ -92,8 +92,8 @@ class DatasetOptions(Frozen):
     Args:
       filter_warn_threshold_ratio: warn when a filter drops more than this share of its elements; None never warns.
       filter_raise_threshold_ratio: raise when a filter drops more than this share; None never raises.
-      execution_tracking_mode: what to measure.
-      min_shm_size: arrays smaller than this many bytes travel in messages instead of shared memory.
+      execution_tracking_mode: accepted for compatibility.
+      min_shm_size: accepted for compatibility: what travels in shared memory does not depend on it.
     """
 
     filter_warn_threshold_ratio: Any

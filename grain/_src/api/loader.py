@@ -42,7 +42,7 @@ class DataLoader:
       operations: transformations, in order.
       worker_count: how many processes compute; 0 is none, None lets the machine decide. Neither the output nor the state
         depends on it.
-      worker_buffer_size: how many elements a worker may compute ahead.
+      worker_buffer_size: how many blocks of elements a worker may compute ahead, beside the one it is at.
       shard_options: the part to read; by default the sampler's. The loader reads the indices shard_index,
         shard_index + shard_count, … of the sampler; it leaves out the last incomplete round if they say drop_remainder.
       read_options: how records are read ahead.
