@@ -65,6 +65,13 @@ def sequence(name: str, value: Any, of: str) -> list[Any]:
         raise TypeError(f"{name} must be a sequence of {of}, got {value!r}") from None
 
 
+def names(name: str, value: Any) -> list[Any]:
+    """Returns the names in `value`; a single text, whose characters are no names, is refused."""
+    if isinstance(value, str | bytes):
+        raise TypeError(f"{name} must be a sequence of names, got the text {value!r}")
+    return sequence(name, value, "names")
+
+
 def iterator(name: str, value: Any) -> Iterator[Any]:
     """Returns `iter(value)`, which of an iterator is itself; text, which has characters, is refused."""
     try:

@@ -195,6 +195,34 @@ OF_ONE_DATASET = {
 }
 
 
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (
+            lambda given: ex.FirstFitPackIterDataset(S, num_packing_bins=2, meta_features=given, **PACKED),
+            "meta_features",
+        ),
+        (lambda given: ex.ConcatThenSplitIterDataset(S, meta_features=given, **PACKED), "meta_features"),
+        (
+            lambda given: ex.ConcatThenSplitIterDataset(
+                S,
+                bos_handling=ex.BOSHandling.REPLACE_FIRST_TOKEN_WITH_BOS,
+                bos_token_id=1,
+                bos_features=given,
+                **PACKED,
+            ),
+            "bos_features",
+        ),
+        (lambda given: grain.sources.ParquetDataSource(__file__, columns=given), "columns"),
+    ],
+)
+def test_a_text_is_no_list_of_names(call, name):
+    with pytest.raises(TypeError, match=f"{name} must be a sequence of names, got the text 'x'"):
+        call("x")
+    with pytest.raises(TypeError, match=f"{name} must be a sequence of names, got 5"):
+        call(5)
+
+
 @pytest.mark.parametrize("make", OF_ONE_STREAM.values(), ids=OF_ONE_STREAM)
 @pytest.mark.parametrize("parent", [[], [S], None, iter([1])], ids=["no list", "list", "None", "iterator"])
 def test_a_step_takes_one_dataset_and_nothing_else(make, parent):

@@ -54,6 +54,7 @@ class FirstFitPackIterDataset(IterDataset[Any]):
         max_sequences_per_bin: int | None = None,
     ) -> None:
         super().__init__(checked_dataset("parent", parent, Dataset))
+        meta_features = arguments.names("meta_features", meta_features)
         features = features_of(length_struct, meta_features, pack_alignment_struct, padding_struct)
         packed = {feature.path[0] for feature in features}
         if max_sequences_per_bin is not None:
@@ -123,7 +124,8 @@ class ConcatThenSplitIterDataset(IterDataset[Any]):
         bos_token_id: int | None = None,
     ) -> None:
         super().__init__(checked_dataset("parent", parent, Dataset))
-        features = features_of(length_struct, tuple(meta_features))
+        meta_features = arguments.names("meta_features", meta_features)
+        features = features_of(length_struct, meta_features)
         for feature in features:
             if len(feature.path) > 1:
                 raise TypeError(f"length_struct must be a flat dict of integers, got {dict(length_struct)!r}")
@@ -142,7 +144,7 @@ class ConcatThenSplitIterDataset(IterDataset[Any]):
             parent._node,
             features,
             arguments.flag("split_full_length_features", split_full_length_features),
-            frozenset(bos_features),
+            frozenset(arguments.names("bos_features", bos_features)),
             bos_token_id,
         )
 

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from grain._src.arguments import names
 from grain._src.nodes.source import checked_block
 from grain._src.sources.base import DataSource, IndexArray
 
@@ -73,7 +74,7 @@ class HuggingFaceDataSource(SequenceDataSource):
     def __init__(self, dataset: Any, *, columns: Sequence[str] | None = None) -> None:
         if isinstance(dataset, dict):
             raise TypeError(f"choose a split, such as dataset[{next(iter(dataset), 'train')!r}]: got {sorted(dataset)}")
-        super().__init__(dataset if columns is None else dataset.select_columns(list(columns)))
+        super().__init__(dataset if columns is None else dataset.select_columns(names("columns", columns)))
 
     def __repr__(self) -> str:
         return f"HuggingFaceDataSource(columns={list(self._sequence.column_names)}, len={len(self)})"

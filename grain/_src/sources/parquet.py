@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from grain._src.arguments import positive
+from grain._src.arguments import names, positive
 from grain._src.errors import SourceError
 from grain._src.sources import files
 from grain._src.sources.base import DataSource, IndexArray
@@ -118,11 +118,9 @@ class ParquetDataSource(DataSource[Row]):
 
     def __init__(self, paths: files.Paths, *, columns: Sequence[str] | None = None, cache_bytes: int = 1 << 30) -> None:
         self._paths = files.expand(paths)
-        if isinstance(columns, str):
-            raise TypeError(f"columns must be a sequence of names, got the text {columns!r}")
-        if columns is not None and not columns:
+        self._columns = None if columns is None else names("columns", columns)
+        if self._columns == []:
             raise ValueError("columns must name at least one column, got none")
-        self._columns = None if columns is None else list(columns)
         self._open = BoundedCache(self._open_file, files.open_limit())
         self._groups = BoundedCache(self._load_group, positive("cache_bytes", cache_bytes), _weigh)
         self._layout_cache: tuple[Shards, list[tuple[int, int]]] | None = None
