@@ -138,13 +138,14 @@ class ConcatThenSplitIterDataset(IterDataset[Any]):
             )
         if bos_handling is not BOSHandling.DO_NOTHING and bos_token_id is None:
             raise ValueError(f"bos_token_id must be set when bos_handling is {bos_handling}")
-        if both := sorted(set(bos_features) & set(meta_features)):
+        begun = frozenset(arguments.names("bos_features", bos_features))
+        if both := sorted(begun.intersection(meta_features)):
             raise ValueError(f"bos_features must not be meta features, which are never split: {both} are")
         self._own_node = StreamConcatThenSplit(
             parent._node,
             features,
             arguments.flag("split_full_length_features", split_full_length_features),
-            frozenset(arguments.names("bos_features", bos_features)),
+            begun,
             bos_token_id,
         )
 
