@@ -23,6 +23,13 @@ def documents(count=400):
     return M.range(count).map(lambda i: {"x": np.arange(1 + i * 7 % 9)}).to_iter_dataset(INLINE)
 
 
+class Twice(grain.transforms.FlatMap):
+    max_fan_out = 2
+
+    def flat_map(self, element):
+        return [element, -element]
+
+
 PACKED = {"length_struct": {"x": 10}, "num_packing_bins": 3}
 PIPELINES = {
     "random access": numbers(),
@@ -44,6 +51,7 @@ PIPELINES = {
     "limit": ex.LimitIterDataset(numbers(), 900),
     "repeat": ex.RepeatIterDataset(numbers(500), 3),
     "cache": ex.RepeatIterDataset(ex.CacheIterDataset(numbers(500)), 3),
+    "flat map": ex.FlatMapIterDataset(numbers(), Twice()),
     "rebatch": ex.RebatchIterDataset(M.range(2000).batch(5).to_iter_dataset(INLINE), batch_size=4),
     "read ahead by a thread": ex.ThreadPrefetchIterDataset(numbers(), prefetch_buffer_size=2),
     "loader": grain.load(range(2000), batch_size=20, num_epochs=1, worker_count=0),

@@ -3,6 +3,7 @@
 import threading
 import weakref
 from collections import deque
+from time import perf_counter
 from typing import Any, TypeAlias
 
 from grain._src.engine.bell import Bell
@@ -43,6 +44,10 @@ class AheadIterator(DatasetIterator[Any]):
         raise value
 
     def start_prefetch(self) -> None:
+        if self._runner is not None and self._runner.stopped:  # Ctrl-C came while it was being stopped
+            self._runner.wait()
+            self._parent.set_state(self._state)
+            self._runner = None
         if self._runner is None:
             runner = _Runner(self._parent, self._buffer_size)
             self._end = weakref.finalize(self, _Runner.stop, runner)
@@ -94,9 +99,11 @@ class _Runner:
         self._lock = threading.Lock()  # by itself: Ctrl-C does not come between its acquisition and the block under it
         self._room = threading.Condition(self._lock)  # the thread waits here
         self._arrived = Bell()  # and here its consumer
-        self._stopped = False
+        self.stopped = False
         self.handed: _Entry | None = None  # what the consumer has got of the buffer
         self._thread: threading.Thread | None = None  # the one that runs
+        self._ended = False  # itself: `is_alive` and `join` that Ctrl-C comes into take a thread for dead
+        self._over = Bell()
 
     def start(self) -> None:
         """Starts the thread, if none runs."""
@@ -105,9 +112,18 @@ class _Runner:
 
     def _run(self) -> None:
         with self._lock:
-            going = self._thread is None and not self._stopped  # after Ctrl-C at the start there may be two of them
-            if going:
-                self._thread = threading.current_thread()
+            if self._thread is not None or self.stopped:  # after Ctrl-C at the start there may be two of them
+                return
+            self._thread = threading.current_thread()
+        try:
+            self._read()
+        finally:
+            self._ended = True
+            self._arrived.ring()
+            self._over.ring()
+
+    def _read(self) -> None:
+        going = True
         while going:
             try:
                 element = next(self._parent)
@@ -116,9 +132,9 @@ class _Runner:
                 entry = ("error", error, self._parent.get_state(), _position(self._parent))
                 going = False
             with self._lock:
-                while self._ready() >= self._buffer_size and not self._stopped:
+                while self._ready() >= self._buffer_size and not self.stopped:
                     self._room.wait()
-                if self._stopped:
+                if self.stopped:
                     return
                 self._buffer.append(entry)
             self._arrived.ring()
@@ -137,17 +153,19 @@ class _Runner:
                 self._room.notify()
                 if self._buffer:
                     return self._buffer[0]
-                if self._thread is not None and not self._thread.is_alive():
+                if self._ended:
                     raise RuntimeError("the thread that reads ahead has ended without a result")
             self._arrived.wait(1.0)
 
-    def wait(self) -> None:
+    def wait(self, seconds: float = float("inf")) -> None:
+        """Waits until the thread has ended, `seconds` at the most."""
+        deadline = perf_counter() + seconds
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+            while not self._ended and perf_counter() < deadline:
+                self._over.wait(min(1.0, seconds))
 
     def stop(self) -> None:
         with self._lock:
-            self._stopped = True
+            self.stopped = True
             self._room.notify()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(_JOIN_SECONDS)
+        self.wait(_JOIN_SECONDS)

@@ -11,7 +11,7 @@ from grain._src.frozen import frozen
 from grain._src.indexing.permutation import IndexArray
 from grain._src.nodes.base import MapNode, Node
 from grain._src.nodes.counts import count
-from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field
+from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field, is_interrupt
 
 
 def _outputs_of(function: Callable[[Any], Sequence[Any]], element: Any) -> Sequence[Any]:
@@ -111,8 +111,9 @@ class FlatMapIterator(DatasetIterator[Any]):
         if self._closed:
             raise closed_error(self._node.describe())
         while self._next >= len(self._outputs):
+            here = self._parent.get_state()
             if not self._late:
-                self._before = self._parent.get_state()
+                self._before = here
             self._outputs, self._next = (), 0
             try:
                 element = next(self._parent)
@@ -120,7 +121,9 @@ class FlatMapIterator(DatasetIterator[Any]):
                     self._before = self._node.parent.state_before(self._parent.get_state()) or {}
                 if element is not None:
                     self._outputs = _outputs_of(self._node.function, element)
-            except BaseException:
+            except BaseException as error:
+                if is_interrupt(error):
+                    self._parent.set_state(here)
                 self._before = self._parent.get_state()  # a later `next` goes on after the element that failed
                 raise
         self._next += 1
