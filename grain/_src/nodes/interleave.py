@@ -102,9 +102,11 @@ class InterleaveIterator(DatasetIterator[Any]):
                 for element in slot.iterator:  # as `without_calls` has it
                     self._turn = following
                     return element
-                slot.end()
-            ended = ended + 1 if self._next_dataset == len(self._node.components) else 0
+                over, state = slot.iterator, slot.iterator.get_state()
+                slot.iterator, slot.state, self._turn = None, state, following
+                over.close()
             self._turn = following
+            ended = ended + 1 if self._next_dataset == len(self._node.components) else 0
         raise StopIteration
 
     def get_state(self) -> dict[str, Any]:
