@@ -12,7 +12,7 @@ from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
 from grain._src.nodes.lookahead import Lookahead
-from grain._src.nodes.packing_bins import VectorBins, make_bins
+from grain._src.nodes.packing_bins import make_bins
 from grain._src.nodes.packing_features import Array, Document, DocumentReader, Feature
 from grain._src.nodes.packing_rows import Column, Like, RowWriter, rows_at_once
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field, is_interrupt
@@ -102,16 +102,20 @@ class _Group:
             starts[row].append(start)
         return True
 
-    def add_vectors(self, vectors: Sequence[Array]) -> int | None:
-        """Adds elements that are nothing but a vector until one fits no row; says how many, or None if rows are of another kind."""
-        if not isinstance(self.bins, VectorBins) or not self._flat:
+    def add_vectors(self, vectors: Sequence[Sequence[Array]]) -> int | None:
+        """Adds elements until one fits no row, and says how many; None if rows are not of vectors, one after the other.
+
+        Args:
+          vectors: for each feature, those of the elements.
+        """
+        if self._starts or not self._flat:
             return None
         if self._likes is None:
-            self._likes = [Like(vectors[0])]
-        rows = self.bins.place_all(list(map(len, vectors)))
-        (column,) = self._columns
-        for row, vector in zip(rows, vectors, strict=False):
-            column[row].append(vector)
+            self._likes = [Like(arrays[0]) for arrays in vectors]
+        rows = self.bins.place_all([list(map(len, arrays)) for arrays in vectors])
+        for column, arrays in zip(self._columns, vectors, strict=True):
+            for row, array in zip(rows, arrays, strict=False):
+                column[row].append(array)
         return len(rows)
 
     def write(self, rows: Sequence[int]) -> list[dict[str, Any]]:
@@ -148,7 +152,7 @@ class PackIterator(DatasetIterator[Any]):
         self._filling = _Group(self._node, self._writer, start)
         self._after = start
         self._ahead.restart()
-        self._vectors: list[Array] | None = None  # the elements that were read, if each is nothing but one
+        self._vectors: list[list[Array]] | None = None  # by feature: the elements that were read, if all are vectors
         self._left: list[int] = []  # the rows of the group that is handed out that are not written yet, in reverse
         self._written: list[dict[str, Any]] = []  # and those that are, in reverse
 
@@ -236,7 +240,8 @@ class PackIterator(DatasetIterator[Any]):
         ahead, begun = self._ahead, self._ahead.taken
         if not begun:
             self._vectors = self._reader.read_vectors(ahead.elements)
-        added = None if self._vectors is None else group.add_vectors(self._vectors[begun:])
+        vectors = self._vectors
+        added = None if vectors is None else group.add_vectors([arrays[begun:] for arrays in vectors])
         if added is not None:
             ahead.taken += added
             return ahead.taken == len(ahead.elements)

@@ -149,14 +149,19 @@ class DocumentReader:
             raise KeyError(f"the element has no meta feature {name!r}: it has {list(element)}")
         return element[name]
 
-    def read_vectors(self, elements: list[Any]) -> list[Array] | None:
-        """Returns the vectors of elements each of which is a dict with one, short enough for a row; None if one is not."""
-        if self._only is None or set(map(type, elements)) != {dict}:
+    def read_vectors(self, elements: list[Any]) -> list[list[Array]] | None:
+        """Returns for each feature the vectors of dicts of nothing else, short enough for a row; None if one is not."""
+        if self._extras or not self._names or set(map(type, elements)) != {dict}:
             return None
-        arrays = [element.get(self._only) for element in elements]
-        if set(map(type, arrays)) != {np.ndarray} or [array.ndim for array in arrays].count(1) < len(arrays):
-            return None
-        return arrays if max(map(len, arrays)) <= self._limits[0] else None
+        columns = []
+        for name, limit in zip(self._names, self._limits, strict=True):
+            arrays = [element.get(name) for element in elements]
+            if set(map(type, arrays)) != {np.ndarray} or [array.ndim for array in arrays].count(1) < len(arrays):
+                return None
+            if max(map(len, arrays)) > limit:
+                return None
+            columns.append(arrays)
+        return columns
 
     def read_short(self, element: Any) -> Document:
         """Returns the document in `element`, which must fit into an empty row."""
