@@ -2,6 +2,8 @@
 
 import pytest
 
+from grain._src import trees
+
 
 @pytest.fixture(scope="session")
 def steps():
@@ -19,3 +21,16 @@ def steps():
             found.append((element, it.get_state()))
 
     return run
+
+
+@pytest.fixture(scope="session")
+def stacked():
+    """Returns what `steps` of batches should be, made by hand of those of their rows."""
+
+    def stack(rows, size):
+        return [
+            (trees.stack([row for row, _ in rows[at : at + size]]), rows[min(at + size, len(rows)) - 1][1])
+            for at in range(0, len(rows), size)
+        ]
+
+    return stack

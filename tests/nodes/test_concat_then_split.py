@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 import grain
 from grain import experimental as ex
 from grain._src.conformance.equality import same
+from grain._src.engine.reader import ReaderIterator
 from grain._src.errors import StateError
-from grain._src.nodes import concat_then_split
+from grain._src.nodes import concat_rows, concat_then_split
 
 INLINE = grain.ReadOptions(0, 0)
 BOS = ex.BOSHandling.REPLACE_FIRST_TOKEN_WITH_BOS
@@ -99,7 +100,7 @@ def test_full_rows_pass_unsplit_after_the_row_that_was_begun():
 
 
 def test_a_stream_of_full_rows_only_does_not_collect_in_memory(monkeypatch):
-    monkeypatch.setattr(concat_then_split, "MOST_WAITING", 3)
+    monkeypatch.setattr(concat_rows, "MOST_WAITING", 3)
     read = []
     source = grain.MapDataset.source(documents((8,) * 10)).map(lambda e: (read.append(1), e)[1]).to_iter_dataset(INLINE)
     ds = ex.ConcatThenSplitIterDataset(source, length_struct={"x": 8}, split_full_length_features=False)
@@ -233,3 +234,91 @@ def test_a_state_between_rows_that_were_filled_together_resumes_right_there():
         other = iter(ds)
         other.set_state(it.get_state())
         assert values(other) == every[at:]
+
+
+# Rows of one feature are filled in a way of their own.
+
+LENGTHS = st.lists(st.integers(0, 40), max_size=40)
+
+
+@given(LENGTHS)
+def test_one_feature_is_split_as_several_are(steps, lengths):
+    ds = split(documents(lengths))
+    alone = steps(ds)
+    patch = pytest.MonkeyPatch()
+    try:
+        patch.setattr(
+            concat_then_split, "_filler", lambda node, parent: concat_rows.DocumentFiller(node.features, parent, False)
+        )
+        assert same(alone, steps(ds))
+    finally:
+        patch.undo()
+
+
+@given(LENGTHS)
+def test_rows_and_states_are_the_same_read_at_once_or_one_by_one(steps, lengths):
+    filtered = grain.MapDataset.source(documents(lengths)).filter(lambda element: len(element["x"]) % 3)
+    ds = ex.ConcatThenSplitIterDataset(filtered.to_iter_dataset(INLINE), length_struct={"x": 8})
+    at_once = steps(ds)
+    patch = pytest.MonkeyPatch()
+    try:
+        patch.setattr(ReaderIterator, "pull_run", lambda self, count: None)
+        assert same(at_once, steps(ds))
+    finally:
+        patch.undo()
+
+
+@given(splittings(), st.integers(1, 7))
+def test_a_batch_is_its_rows_stacked_and_so_are_the_states(steps, stacked, splitting, size):
+    ds, _ = splitting
+    assert same(steps(ds.batch(size)), stacked(steps(ds), size))
+
+
+@given(LENGTHS, st.integers(1, 7))
+def test_a_batch_of_one_feature_is_its_rows_stacked(steps, stacked, lengths, size):
+    ds = split(documents(lengths), bos_handling=BOS, bos_features=["x"], bos_token_id=7)
+    assert same(steps(ds.batch(size)), stacked(steps(ds), size))
+
+
+def test_an_error_takes_the_batch_that_it_comes_in_and_no_other(steps, stacked):
+    rows = steps(split(mixed()))
+    bad = [at for at, (row, _) in enumerate(rows) if isinstance(row, str)]
+    expected, begun = [], 0
+    for at in bad:
+        expected += stacked(rows[begun : begun + (at - begun) // 3 * 3], 3)
+        expected.append(rows[at])
+        begun = at + 1
+    expected += stacked(rows[begun:], 3)
+    assert len(bad) == 2
+    assert same(steps(split(mixed()).batch(3)), expected)
+
+
+def test_an_interrupt_does_not_wait_and_loses_nothing():
+    hits = iter([True])
+
+    def make(number):
+        if number == 20 and next(hits, False):
+            raise KeyboardInterrupt
+        return {"x": np.arange(5) + 100 * number}
+
+    ds = ex.ConcatThenSplitIterDataset(
+        grain.MapDataset.range(60).map(make).to_iter_dataset(INLINE), length_struct={"x": 8}
+    ).batch(2)
+    it, found = iter(ds), []
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            found.append(next(it))
+    assert next(hits, None) is None
+    assert same([*found, *it], list(ds))
+
+
+def test_a_bad_document_within_which_a_state_was_is_left_out_whole():
+    elements = documents((3, 30, 5, 9))
+    it = iter(split(elements))
+    next(it), next(it)
+    state = it.get_state()
+    elements[1] = {"y": 1}
+    other = iter(split(elements))
+    other.set_state(state)
+    with pytest.raises(ValueError, match="flat dicts"):
+        next(other)

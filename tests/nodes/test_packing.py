@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import grain
 from grain import experimental as ex
-from grain._src import trees
 from grain._src.conformance.equality import same
 from grain._src.errors import StateError
 
@@ -303,16 +302,8 @@ def test_workers_change_neither_rows_nor_states(packer):
 # Batches of rows are written as batches: they are what stacking the rows gives.
 
 
-def stacked(rows, size):
-    """The same of batches made by hand: rows with the states after them, some at a time."""
-    return [
-        (trees.stack([row for row, _ in rows[at : at + size]]), rows[min(at + size, len(rows)) - 1][1])
-        for at in range(0, len(rows), size)
-    ]
-
-
 @given(packings(), st.integers(1, 7))
-def test_a_batch_is_its_rows_stacked_and_so_are_the_states(steps, packing, size):
+def test_a_batch_is_its_rows_stacked_and_so_are_the_states(steps, stacked, packing, size):
     packer, elements, options = packing
     ds = packer(stream(elements), **options)
     assert same(steps(ds.batch(size)), stacked(steps(ds), size))
@@ -327,7 +318,7 @@ def test_an_incomplete_batch_comes_last_or_not_at_all(packer, drop):
     assert sizes == [3] * (count // 3) + [count % 3] * (not drop and count % 3 > 0)
 
 
-def test_nested_and_listed_features_are_batched_like_any_others(steps):
+def test_nested_and_listed_features_are_batched_like_any_others(steps, stacked):
     elements = [{"x": np.arange(n), "m": {"a": np.full(2, n), "b": n}, "name": f"{n:03}"} for n in (5, 3, 8, 2, 9, 6)]
     options = {"num_packing_bins": 2, "shuffle_bins": False}
     lengths = {"x": 10, "m": {"a": 9, "b": 4}}
@@ -336,7 +327,7 @@ def test_nested_and_listed_features_are_batched_like_any_others(steps):
     assert set(next(iter(nested.batch(3)))["m"]) == {"a", "b"}
 
 
-def test_groups_of_another_dtype_are_batched_as_stacking_does_it(steps):
+def test_groups_of_another_dtype_are_batched_as_stacking_does_it(steps, stacked):
     elements = [{"x": np.arange(9, dtype=kind)} for kind in (np.int32, np.int32, np.int64, np.float32)]
     ds = pack(PACKERS[0], elements, num_packing_bins=1)
     assert same(steps(ds.batch(2)), stacked(steps(ds), 2))
@@ -344,7 +335,7 @@ def test_groups_of_another_dtype_are_batched_as_stacking_does_it(steps):
 
 
 @pytest.mark.parametrize("packer", PACKERS)
-def test_an_error_takes_the_batch_that_it_comes_in_and_no_other(steps, packer):
+def test_an_error_takes_the_batch_that_it_comes_in_and_no_other(steps, stacked, packer):
     elements = [*documents((5, 8, 9, 4, 7, 10, 2)), {"x": np.arange(11)}, *documents((5, 8, 9, 4, 7, 10, 2))]
     ds = pack(packer, elements, num_packing_bins=2)
     rows = steps(ds)

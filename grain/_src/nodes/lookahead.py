@@ -33,6 +33,10 @@ class Lookahead:
         """Where the stream was after the elements that are taken."""
         return self._run.state_after(self.taken)
 
+    def state_before(self, number: int) -> dict[str, Any]:
+        """Where the stream was before the element of that number, from 0, of the last that were read."""
+        return self._run.state_after(number)
+
     def more(self, sure: int) -> bool:
         """Reads on if all elements are taken; says whether there are others.
 

@@ -1,12 +1,10 @@
 """First-fit and best-fit packing: sequences of a stream share rows of fixed length."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from grain._src import trees
 from grain._src.errors import StateError
 from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
@@ -14,7 +12,7 @@ from grain._src.nodes.counts import count
 from grain._src.nodes.lookahead import Lookahead
 from grain._src.nodes.packing_bins import make_bins
 from grain._src.nodes.packing_features import Array, Document, DocumentReader, Feature
-from grain._src.nodes.packing_rows import Column, Like, RowWriter, rows_at_once
+from grain._src.nodes.packing_rows import Column, Like, RowWriter, joined, rows_at_once
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field, is_interrupt
 
 
@@ -201,9 +199,7 @@ class PackIterator(DatasetIterator[Any]):
             self._counter += len(rows)
             taken += len(rows)
             parts.append(self._group.write_batch(rows))
-        if not taken:
-            return 0, None
-        return taken, parts[0] if len(parts) == 1 else _joined(parts)
+        return taken, joined(parts) if parts else None
 
     def _write_some(self) -> None:
         if not self._left:
@@ -273,18 +269,6 @@ class PackIterator(DatasetIterator[Any]):
         self._parent.set_state(start)
         self._counter = counter
         self._begin(start, handed)
-
-
-def _joined(parts: list[dict[str, Any]]) -> Any:
-    """Returns batches as one, as if their rows had been stacked."""
-    dtypes = [[array.dtype for array in trees.leaves(part)] for part in parts]
-    if dtypes.count(dtypes[0]) == len(dtypes):
-        return trees.map_leaves(lambda *arrays: np.concatenate(arrays), *parts)
-    rows = []
-    for part in parts:
-        for at in range(len(trees.leaves(part)[0])):
-            rows.append(trees.map_leaves(operator.itemgetter(at), part))
-    return trees.stack(rows)
 
 
 def _mean_of_distinct(values: Any) -> float:

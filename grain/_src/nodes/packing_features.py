@@ -1,6 +1,7 @@
 """Which features of an element are packed, how long a packed row of each is, and how an element is taken apart."""
 
 import dataclasses
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -104,7 +105,7 @@ class Document:
 
     __slots__ = ("arrays", "extras", "lengths")
 
-    def __init__(self, arrays: list[Array], lengths: list[int], extras: list[Any]) -> None:
+    def __init__(self, arrays: Sequence[Array], lengths: Sequence[int], extras: Sequence[Any]) -> None:
         self.arrays = arrays
         self.lengths = lengths
         self.extras = extras
@@ -116,14 +117,15 @@ class DocumentReader:
     Args:
       features: what is packed.
       extras: meta features that are not packed but listed.
+      split: whether sequences may be longer than a row, those of meta features excepted.
     """
 
-    def __init__(self, features: Sequence[Feature], extras: Sequence[str] = ()) -> None:
+    def __init__(self, features: Sequence[Feature], extras: Sequence[str] = (), split: bool = False) -> None:
         self._features = features
         self._extras = extras
         flat = all(len(feature.path) == 1 for feature in features)
         self._names = [feature.path[0] for feature in features] if flat else []
-        self._limits = [feature.length for feature in features]
+        self._limits = [sys.maxsize if split and not feature.meta else feature.length for feature in features]
         self._only = self._names[0] if len(self._names) == 1 and not extras else None
 
     def read(self, element: Any) -> Document:

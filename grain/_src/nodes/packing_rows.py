@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -167,6 +168,20 @@ class RowWriter:
                 marks = pack_marks(feature.length, lengths, own_starts)
                 made_of = (feature.length, lengths)
             yield from zip(self._marks[number], marks, strict=True)
+
+
+def joined(batches: list[dict[str, Any]]) -> Any:
+    """Returns batches of rows as one, as if their rows had been stacked."""
+    if len(batches) == 1:
+        return batches[0]
+    dtypes = [[array.dtype for array in trees.leaves(batch)] for batch in batches]
+    if dtypes.count(dtypes[0]) == len(dtypes):
+        return trees.map_leaves(lambda *arrays: np.concatenate(arrays), *batches)
+    rows = []
+    for batch in batches:
+        for at in range(len(trees.leaves(batch)[0])):
+            rows.append(trees.map_leaves(operator.itemgetter(at), batch))
+    return trees.stack(rows)
 
 
 def put(out: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
