@@ -1,6 +1,6 @@
 """How many threads: as many as fit into the waiting, one for Python that holds the interpreter lock."""
 
-from grain._src.engine.tuning import ThreadTuner
+from grain._src.engine.tuning import Pace, ThreadTuner
 
 
 def watch(tuner, wall, cpu, blocks=40, starving=True, at_once=lambda n: n):
@@ -110,3 +110,64 @@ def test_threads_go_when_blocks_become_short():
     tuner = ThreadTuner(16, cores=2)
     assert watch(tuner, lambda n: 2e-3, lambda n: 1e-5) == 16
     assert watch(tuner, lambda n: 1e-5, lambda n: 1e-5, blocks=200, starving=False) == 1
+
+
+class Loop:
+    """A consumer that is handed blocks of ten, each of which takes so long with threads and without; the times are made up."""
+
+    def __init__(self, with_threads, alone, share=1.0):
+        self.with_threads, self.alone, self.share = with_threads, alone, share
+        self.now, self.cpu, self.pace, self.trials = 100.0, 0.0, Pace(), 0
+
+    def run(self, seconds, probe=(1e-5, 1e-5)):
+        end = self.now + seconds
+        while self.now < end:
+            rest = self.pace.rest
+            took = self.alone if rest else self.with_threads
+            self.now += took
+            self.cpu += self.share * took
+            if self.pace.probing:
+                self.trials += 1
+                self.pace.probe(*probe, self.now)
+            self.pace.observe(self.now, self.cpu, 10, rest and self.pace.rest)
+        return self.pace.rest
+
+
+def test_threads_rest_if_the_consumer_gets_on_sooner_without_them():
+    assert Loop(with_threads=3e-3, alone=2e-3).run(1.0)
+
+
+def test_threads_go_on_if_they_help_and_are_tried_less_and_less_often():
+    loop = Loop(with_threads=2e-3, alone=3e-3)
+    assert not loop.run(4.0)
+    assert loop.trials == 1
+    loop.run(60.0)
+    assert 2 <= loop.trials <= 5
+
+
+def test_a_consumer_that_does_not_compute_is_not_made_to():
+    loop = Loop(with_threads=3e-3, alone=2e-3, share=0.1)
+    assert not loop.run(10.0)
+    assert not loop.trials
+
+
+def test_one_element_that_waits_ends_a_trial():
+    loop = Loop(with_threads=3e-3, alone=2e-3)
+    assert not loop.run(4.0, probe=(2e-3, 1e-4))
+    assert loop.trials == 1
+
+
+def test_threads_go_on_when_the_consumer_begins_to_wait():
+    loop = Loop(with_threads=3e-3, alone=2e-3)
+    assert loop.run(1.0)
+    loop.share = 0.5
+    assert not loop.run(0.3)
+
+
+def test_what_was_better_is_tried_again():
+    loop = Loop(with_threads=3e-3, alone=2e-3)
+    assert loop.run(1.0)
+    loop.with_threads = 1e-3
+    loop.run(20.0)
+    assert not loop.pace.rest
+    assert 2 <= loop.trials <= 3

@@ -13,7 +13,7 @@ from grain._src import trees
 from grain._src.engine.bell import Bell
 from grain._src.engine.blocks import Block
 from grain._src.engine.inline import BLOCK_RECORDS
-from grain._src.engine.tuning import Growth, ThreadTuner
+from grain._src.engine.tuning import Growth, Pace, ThreadTuner
 from grain._src.nodes.base import EarlyStop, MapNode
 
 BUDGET_BYTES = 256 << 20
@@ -77,6 +77,7 @@ class _Claim(NamedTuple):
     start: int
     end: int
     first: bool  # after a jump
+    alone: bool  # by the consumer, while the threads rest
     lane: _Lane | None
 
 
@@ -106,6 +107,8 @@ class _Work:
         self._element_bytes = 1.0
         self._element_seconds = 0.0
         self._alone = False  # whether the consumer computes and the threads rest
+        self._pace = Pace()
+        self._at_trial = False  # whether it does so because of that
         self._hungry = 0  # blocks in a row that the consumer would have computed as soon by itself
         self._handed_out = perf_counter(), 0  # when the consumer got how many elements
         self._consumer_cpu = 0.0  # what it had computed by then
@@ -181,7 +184,10 @@ class _Work:
         since, elements = self._handed_out
         own = perf_counter() - since
         reading = elements * self._element_seconds
-        if not elements or not self._tuner.one_is_enough:
+        if self._pace.rest or self._at_trial:
+            self._at_trial = self._pace.rest  # what it found out counts, not what may keep threads from going on
+            self._hungry = _HUNGRY_BLOCKS if self._at_trial else 0
+        elif not elements or not self._tuner.one_is_enough:
             self._hungry = 0
         elif own <= max(elements * _OWN_SECONDS, _OWN_SHARE * reading):
             self._hungry += position not in self._results
@@ -217,7 +223,10 @@ class _Work:
         elif self._active and not self._alone and (self._next - end) * 2 <= self._window():
             self._room.notify_all()
             self._woken = self._woken or perf_counter()
-        self._handed_out, self._consumer_cpu = (perf_counter(), len(elements)), thread_time()
+        now, cpu = perf_counter(), thread_time()
+        self._handed_out, self._consumer_cpu = (now, len(elements)), cpu
+        if not self._tuner.trying:
+            self._pace.observe(now, cpu, len(elements), self._alone)
         return Block.of(elements, end, error)
 
     # The threads' side.
@@ -231,7 +240,7 @@ class _Work:
         lane, self._lane = self._lane, None
         if lane is None or lane.position != start or lane.generation != self._generation:
             lane = None
-        return _Claim(self._generation, start, self._next, start == self._origin, lane)
+        return _Claim(self._generation, start, self._next, start == self._origin, self._alone, lane)
 
     def _may_claim(self) -> bool:
         ahead = self._next - self._taken
@@ -244,7 +253,7 @@ class _Work:
         lane, missing = claim.lane, claim.end - claim.start
         try:
             few = missing == 1 or (missing <= _FEW and not self._node.eager)
-            if lane is None and few and (claim.first or not self._alone):
+            if lane is None and few and (claim.first or not claim.alone):
                 for index in range(claim.start, claim.end):
                     elements.append(self._node.get(index))
                 missing = 0
@@ -261,6 +270,8 @@ class _Work:
         ended, cpu = perf_counter(), thread_time() - cpu
         with self._lock:
             self._tuner.observe(ended - began, cpu, active, ended)
+            if claim.alone and self._pace.probing:
+                self._pace.probe(ended - began, cpu, ended)
             self._resize(ended - began, elements)
             if lane is not None and self._lane is None:
                 lane.position = claim.end
@@ -283,6 +294,8 @@ class _Work:
             self._blocks.observe(seconds, len(elements))
 
     def _size(self) -> int:
+        if self._alone and self._pace.probing:
+            return 1
         if self._alone:  # nothing is gained by computing ahead of what fits into the cache
             return max(1, min(self._blocks.size, int(_ALONE_BYTES / self._element_bytes)))
         return min(self._blocks.size, max(1, self._window() // (2 * max(1, self._active))))
@@ -302,6 +315,7 @@ class _Work:
                     self._room.wait(patience if self._alone else None)
                     patience = min(2 * patience, _MOST_AWAY_SECONDS)
                     if self._alone and self._is_away():
+                        self._pace.end_trial(perf_counter())
                         self._rest(False)
                 if self._stopped or self._active > self._tuner.wanted:
                     self._active -= 1

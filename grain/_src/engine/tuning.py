@@ -11,6 +11,11 @@ _LONG_TRIAL_SECONDS = 0.15
 _RETRY_SECONDS = 5.0  # after a trial that failed; twice as long after the next
 _MOST_RETRY_SECONDS = 300.0
 _PARALLEL = 0.3  # of another core is what one more thread has to get
+_PACE_BLOCKS = 8
+_PACE_SECONDS = 0.05
+_SOONER = 1.1  # so many times has to be what is worth a change
+_SOME_SHARE = 0.15  # of its time computes a consumer that may be held up by threads
+_BUSY_SHARE = 0.8  # and one that threads would not help
 _QUICK_SECONDS = 1e-3
 _MOST_SECONDS = 50e-3
 
@@ -71,6 +76,11 @@ class ThreadTuner:
         return settled and self._wall < 2 * self._cpu and bool(tried)
 
     @property
+    def trying(self) -> bool:
+        """Whether one more thread is being tried."""
+        return self._trial is not None
+
+    @property
     def computes(self) -> bool:
         """Whether blocks take some time, and most of it is not waiting."""
         return self._wall >= _LONG_ENOUGH and self._wall < 2 * self._cpu
@@ -129,6 +139,74 @@ class _Trial:
             got += cpu
         first = min(self._blocks, key=lambda block: block[1])
         return (got - first[2]) / max(passed, 1e-9)
+
+
+class Pace:
+    """Finds out by trying whether the consumer gets on sooner if the threads rest and it computes for itself.
+
+    Two threads that compute, and give up the interpreter lock now and then, hand it to each other all the time. What that
+    costs no measure of one of them shows, and a thread that waits for the lock looks like one that waits for its source.
+    """
+
+    def __init__(self) -> None:
+        self.rest = False  # whether the threads should, be it for a trial
+        self.probing = False  # whether the trial has just begun: one element says whether reading waits
+        self._better = False  # whether it is known to be
+        self._with_threads = 0.0  # elements a second
+        self._next_trial = 0.0  # not before this
+        self._pause = _RETRY_SECONDS
+        self._restart()
+
+    def _restart(self) -> None:
+        self._last: tuple[float, float, int] | None = None
+        self._blocks = self._elements = 0
+        self._seconds = self._cpu = 0.0
+
+    def observe(self, now: float, cpu: float, elements: int, resting: bool) -> None:
+        """Takes note of elements that are handed out, the time, what the consumer has computed, and if threads rest."""
+        if resting != self.rest:  # for another reason
+            self._restart()
+            self.rest = self.probing = False
+            return
+        if self._last is not None:
+            then, cpu_then, consumed = self._last
+            self._blocks += 1
+            self._elements += consumed
+            self._seconds += now - then
+            self._cpu += cpu - cpu_then
+        self._last = now, cpu, elements
+        if self._blocks >= _PACE_BLOCKS and self._seconds >= _PACE_SECONDS and not self.probing:
+            self._judge(now, self._elements / self._seconds, self._cpu / self._seconds)
+            self._restart()
+
+    def probe(self, wall: float, cpu: float, now: float) -> None:
+        """Takes note of what the first element of a trial took: if reading waits, threads are of use."""
+        self.probing = False
+        self._restart()  # what came before had been read ahead
+        if wall > max(_LONG_ENOUGH, 2 * cpu):
+            self.end_trial(now)
+
+    def _judge(self, now: float, pace: float, share: float) -> None:
+        if not self.rest:
+            known, self._with_threads = self._with_threads > 0, pace  # the first blocks are still growing
+            self.rest = self.probing = known and share > _SOME_SHARE and now >= self._next_trial
+            self._better = False
+        elif share < _BUSY_SHARE or (pace < _SOONER * self._with_threads and not self._better):
+            self.end_trial(now)
+        elif not self._better:
+            self._better = True
+            self._put_off(now)
+        elif now >= self._next_trial:  # things may have changed
+            self.rest = False
+
+    def end_trial(self, now: float) -> None:
+        """Has the threads go on, for some time at least."""
+        self.rest = self.probing = False
+        self._put_off(now)
+
+    def _put_off(self, now: float) -> None:
+        self._next_trial = now + self._pause
+        self._pause = min(2 * self._pause, _MOST_RETRY_SECONDS)
 
 
 class Growth:
