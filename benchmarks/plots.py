@@ -63,9 +63,17 @@ def _overview(workloads: Mapping[str, Any], target: Path) -> None:
                 axes.scatter(value, place, marker=marker, color=colour, s=size, zorder=4, linewidths=1.6)
         if default is not None and default < 0.95 * ours:
             axes.scatter(default, place, marker="o", color="white", edgecolors=COLOURS["ours"], s=22, zorder=3)
-        # Beside the line of the reference, on the side where there is no bar.
-        side = {"xytext": (-4, 0), "ha": "right"} if ours >= 1 else {"xytext": (5, 0), "ha": "left"}
-        axes.annotate(f"{quantity(ours)}×", (1, place), textcoords="offset points", va="center", fontsize=7, **side)
+        # In a column of its own: no mark of any contestant gets there.
+        axes.annotate(
+            f"{quantity(ours)}×",
+            (1, place),
+            (4, 0),
+            xycoords=axes.get_yaxis_transform(),
+            textcoords="offset points",
+            va="center",
+            fontsize=7,
+            color=_BEHIND if ours < 1 else "black",
+        )
     axes.axvline(1, color=COLOURS["reference"], linewidth=1.5, zorder=3)
     axes.set_xscale("log")
     low = min(0.3, *(min(value for value in line[1:] if value) for line in lines))
