@@ -11,8 +11,9 @@ from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.concat_rows import DocumentFiller, Filled, Filler, Slices, VectorFiller
 from grain._src.nodes.counts import count
+from grain._src.nodes.packing_batches import PackedRowsIterator
 from grain._src.nodes.packing_features import Feature
-from grain._src.nodes.packing_rows import Column, Like, RowWriter, joined, rows_at_once
+from grain._src.nodes.packing_rows import Column, Like, RowWriter, rows_at_once
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field, is_interrupt
 
 # Rows that are had sooner are filled several at a time, to be written together.
@@ -66,7 +67,7 @@ def _filler(node: StreamConcatThenSplit, parent: DatasetIterator[Any]) -> Filler
     return DocumentFiller(node.features, parent, not node.split_full_length_features)
 
 
-class ConcatThenSplitIterator(DatasetIterator[Any]):
+class ConcatThenSplitIterator(PackedRowsIterator):
     """Its state: where the parent was before the row, what part of the next document is left, and how many elements
     were handed out since.
 
@@ -89,7 +90,7 @@ class ConcatThenSplitIterator(DatasetIterator[Any]):
         self._handed = handed
         self._filler.begin(slices, handed)
         self._filled: list[Filled] = []  # rows that are not written yet, in reverse
-        self._written: list[dict[str, Any]] = []  # what the last of them look like, in reverse
+        self._written = []  # what the last of them look like, in reverse
         self._at_once = 1
         self._error: BaseException | None = None  # what was raised after them
 
@@ -136,32 +137,13 @@ class ConcatThenSplitIterator(DatasetIterator[Any]):
         self._at_once = min(2 * self._at_once, self._most_at_once) if quick else 1
         self._filled = filled[::-1]
 
-    def pull_batch(self, count: int) -> tuple[int, Any] | None:
-        if self._closed or self._written:
-            return None
-        before = self.get_state()
-        try:
-            return self._write_batch(count)
-        except BaseException as error:
-            if is_interrupt(error):
-                self.set_state(before)
-            raise
-
-    def _write_batch(self, count: int) -> tuple[int, Any]:
-        taken = 0
-        parts: list[dict[str, Any]] = []
-        while taken < count:
-            if not self._filled:
-                try:
-                    self._fill_some(count - taken)
-                except StopIteration:
-                    break
-            rows, batch = self._write(count - taken, self._writer.write_batch)
-            _, self._start, self._handed = rows[-1]
-            del self._filled[-len(rows) :]
-            taken += len(rows)
-            parts.append(batch)
-        return taken, joined(parts) if parts else None
+    def _write_part(self, most: int) -> tuple[int, dict[str, Any]]:
+        if not self._filled:
+            self._fill_some(most)
+        rows, batch = self._write(most, self._writer.write_batch)
+        _, self._start, self._handed = rows[-1]
+        del self._filled[-len(rows) :]
+        return len(rows), batch
 
     def _write(
         self, most: int, write: Callable[[Sequence[Like], Sequence[Column]], Written]

@@ -10,9 +10,10 @@ from grain._src.frozen import frozen
 from grain._src.nodes.base import Node
 from grain._src.nodes.counts import count
 from grain._src.nodes.lookahead import Lookahead
+from grain._src.nodes.packing_batches import PackedRowsIterator
 from grain._src.nodes.packing_bins import make_bins
 from grain._src.nodes.packing_features import Array, Document, DocumentReader, Feature
-from grain._src.nodes.packing_rows import Column, Like, RowWriter, joined, rows_at_once
+from grain._src.nodes.packing_rows import Column, Like, RowWriter, rows_at_once
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field, is_interrupt
 
 
@@ -130,7 +131,7 @@ class _Group:
         return self._likes, columns, [[s[row] for row in rows] for s in self._starts] or None
 
 
-class PackIterator(DatasetIterator[Any]):
+class PackIterator(PackedRowsIterator):
     """Its state: where the parent was before the group, how many rows of it are handed out, and how many in all."""
 
     def __init__(self, node: StreamPack, parent: DatasetIterator[Any]) -> None:
@@ -140,6 +141,7 @@ class PackIterator(DatasetIterator[Any]):
         self._writer = RowWriter(node.features, node.extras)
         self._ahead = Lookahead(parent)
         self._at_once = rows_at_once(node.features)
+        self._batched = not node.extras
         self._counter = 0
         self._begin(parent.get_state(), 0)
 
@@ -152,7 +154,7 @@ class PackIterator(DatasetIterator[Any]):
         self._ahead.restart()
         self._vectors: list[list[Array]] | None = None  # by feature: the elements that were read, if all are vectors
         self._left: list[int] = []  # the rows of the group that is handed out that are not written yet, in reverse
-        self._written: list[dict[str, Any]] = []  # and those that are, in reverse
+        self._written = []  # and those that are, in reverse
 
     def __next__(self) -> Any:
         if self._closed:
@@ -172,34 +174,15 @@ class PackIterator(DatasetIterator[Any]):
         self._place = (start, handed + 1) if self._written or self._left else (self._after, 0)
         return row
 
-    def pull_batch(self, count: int) -> tuple[int, Any] | None:
-        if self._closed or self._written or self._node.extras:
-            return None
-        before = self.get_state()
-        try:
-            return self._write_batch(count)
-        except BaseException as error:
-            if is_interrupt(error):
-                self.set_state(before)
-            raise
-
-    def _write_batch(self, count: int) -> tuple[int, Any]:
-        taken = 0
-        parts: list[dict[str, Any]] = []
-        while taken < count:
-            if not self._left:
-                try:
-                    self._next_group()
-                except StopIteration:
-                    break
-            rows = self._left[: taken - count - 1 : -1]
-            del self._left[-len(rows) :]
-            start, handed = self._place
-            self._place = (start, handed + len(rows)) if self._left else (self._after, 0)
-            self._counter += len(rows)
-            taken += len(rows)
-            parts.append(self._group.write_batch(rows))
-        return taken, joined(parts) if parts else None
+    def _write_part(self, most: int) -> tuple[int, dict[str, Any]]:
+        if not self._left:
+            self._next_group()
+        rows = self._left[: -most - 1 : -1]
+        del self._left[-len(rows) :]
+        start, handed = self._place
+        self._place = (start, handed + len(rows)) if self._left else (self._after, 0)
+        self._counter += len(rows)
+        return len(rows), self._group.write_batch(rows)
 
     def _write_some(self) -> None:
         if not self._left:
