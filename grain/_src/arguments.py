@@ -2,6 +2,7 @@
 
 import numbers
 import operator
+import os
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -63,6 +64,16 @@ def sequence(name: str, value: Any, of: str) -> list[Any]:
         return list(value)
     except TypeError:
         raise TypeError(f"{name} must be a sequence of {of}, got {value!r}") from None
+
+
+def path(name: str, value: Any) -> str:
+    """Returns a path as text."""
+    text = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(text, str):
+        raise TypeError(f"{name} must be text, got {text!r:.200}")
+    if not text:
+        raise ValueError(f"{name} must not be empty")
+    return text
 
 
 def names(name: str, value: Any) -> list[Any]:

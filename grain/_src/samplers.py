@@ -150,6 +150,13 @@ def check_shard_options(options: ShardOptions) -> ShardOptions:
     return arguments.instance("shard_options", options, ShardOptions, "grain.sharding.ShardOptions")
 
 
+def check_sampler(sampler: Sampler) -> Sampler:
+    """Returns `sampler` if it is one: of this module, or with a `__getitem__` of its own."""
+    if not hasattr(type(sampler), "__getitem__"):
+        raise TypeError(f"sampler must have `__getitem__`, but {type(sampler).__name__} has none")
+    return sampler
+
+
 def is_own(sampler: Sampler) -> bool:
     """Whether `sampler` can be asked for many keys at once: it is of this module, with nothing overridden."""
     return type(sampler) in (IndexSampler, SequentialSampler)
@@ -159,8 +166,6 @@ def length_of(sampler: Sampler) -> int:
     """Returns at which index `sampler` ends; searches for it where there is no `__len__`."""
     if hasattr(type(sampler), "__len__"):
         return len(sampler)  # type: ignore[arg-type]
-    if not hasattr(type(sampler), "__getitem__"):
-        raise TypeError(f"sampler must have `__getitem__`, but {type(sampler).__name__} has none")
     low, high = 0, 1  # every index below `low` is there
     while low < sys.maxsize and _has(sampler, high - 1):
         low, high = high, min(2 * high, sys.maxsize)

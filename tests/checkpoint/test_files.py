@@ -177,3 +177,12 @@ def test_a_state_that_is_no_json_is_refused_before_anything_is_written(tmp_path)
     with pytest.raises(CheckpointError, match="JSON"):
         save(tmp_path / "data.json", Odd())
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("path", [None, 3, b"name", ""])
+def test_something_else_in_place_of_a_path_is_named(path):
+    it = iter(grain.MapDataset.range(3).to_iter_dataset())
+    with pytest.raises((TypeError, ValueError), match=r"^path must"):
+        grain.checkpoint.save(path, it)
+    with pytest.raises((TypeError, ValueError), match=r"^path must"):
+        grain.checkpoint.restore(path, it)

@@ -197,6 +197,11 @@ def test_a_user_s_sampler_needs_shard_options():
         grain.DataLoader(data_source=range(5), sampler=Backwards(5))
 
 
+def test_no_sampler_at_all_is_named_before_its_shard_options():
+    with pytest.raises(TypeError, match="sampler must have `__getitem__`, but NoneType has none"):
+        grain.DataLoader(data_source=range(5), sampler=None)
+
+
 def test_an_error_of_a_sampler_comes_at_its_own_place():
     class Breaking(Backwards):
         def __len__(self):

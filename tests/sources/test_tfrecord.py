@@ -176,3 +176,9 @@ def test_a_record_that_is_not_bytes_is_named_and_no_file_is_left(tmp_path: Path)
     with pytest.raises(TypeError, match="records must be bytes, got str for record 1"):
         sources.write_tfrecord(tmp_path / "train.tfrecord", [b"x", "notbytes"])  # type: ignore[list-item]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_no_records_at_all_say_so(tmp_path):
+    with pytest.raises(TypeError, match="records must be an iterable of bytes, got None"):
+        sources.write_tfrecord(tmp_path / "x", None)
+    assert list(tmp_path.iterdir()) == []

@@ -62,7 +62,7 @@ class DataLoader:
         enable_profiling: bool = False,
     ) -> None:
         self._data_source = data_source
-        self._sampler = sampler
+        self._sampler = samplers.check_sampler(sampler)
         self._operations = tuple(arguments.sequence("operations", operations, "transformations"))
         for number, operation in enumerate(self._operations):
             check_operation(number, operation)

@@ -5,7 +5,7 @@ import os
 import secrets
 from typing import TypeVar
 
-from grain._src.arguments import flag
+from grain._src import arguments
 from grain._src.checkpoint.envelope import decode
 from grain._src.checkpoint.snapshot import Checkpointable, put_back, take
 from grain._src.errors import CheckpointError
@@ -26,7 +26,7 @@ def save(path: str | os.PathLike[str], iterator: Checkpointable) -> None:
     >>> next(again) == next(it)
     True
     """
-    write_atomically(os.fspath(path), take(iterator))
+    write_atomically(arguments.path("path", path), take(iterator))
 
 
 def restore(path: str | os.PathLike[str], iterator: C, *, allow_changes: bool = False) -> C:
@@ -37,8 +37,8 @@ def restore(path: str | os.PathLike[str], iterator: C, *, allow_changes: bool = 
       iterator: of the same pipeline; how many workers and threads run it does not matter.
       allow_changes: go on even if the pipeline gives other elements now than when it was saved.
     """
-    flag("allow_changes", allow_changes)
-    name = os.fspath(path)
+    arguments.flag("allow_changes", allow_changes)
+    name = arguments.path("path", path)
     try:
         with open(name, "rb") as file:
             data = file.read()

@@ -74,6 +74,8 @@ def check_indices(indices: Indices, length: int, source: str) -> IndexArray:
 
 def checked_records(records: Iterable[Any]) -> Iterator[bytes]:
     """Yields the records to write, if they are bytes."""
+    if not isinstance(records, Iterable):
+        raise TypeError(f"records must be an iterable of bytes, got {records!r:.200}")
     for index, record in enumerate(records):
         if not isinstance(record, (bytes, bytearray, memoryview)):
             raise TypeError(f"records must be bytes, got {type(record).__name__} for record {index}")

@@ -15,6 +15,8 @@ import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
+from grain._src import arguments
+
 PathLike: TypeAlias = str | os.PathLike[str]
 Paths: TypeAlias = PathLike | Sequence[PathLike]
 FileBytes: TypeAlias = mmap.mmap | bytes
@@ -106,11 +108,7 @@ def describe(paths: Sequence[str]) -> str:
 
 def local(path: PathLike) -> str:
     """Returns `path` as text; an address of an object store is refused here rather than taken for a file name."""
-    name = os.fspath(path) if isinstance(path, os.PathLike) else path
-    if not isinstance(name, str):
-        raise TypeError(f"a path must be text, got {name!r:.200}")
-    if not name:
-        raise ValueError("a path must not be empty")
+    name = arguments.path("a path", path)
     if "://" in name:
         raise ValueError(f"only local files are supported, got {name!r}: copy or mount it first")
     return name
