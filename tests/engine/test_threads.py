@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import grain
+from grain._src.engine import threads, tuning
 from grain._src.engine.threads import ThreadedReader
 from grain.experimental import ThreadPrefetchIterDataset
 
@@ -359,3 +360,32 @@ def test_ten_million_elements_do_not_grow_memory(how):
 @linux
 def test_batches_of_images_with_default_options_stay_within_the_budget():
     assert megabytes("images") < 600
+
+
+def test_elements_stay_in_order_while_threads_rest_and_go_on(monkeypatch):
+    for name, value in {
+        "_RETRY_SECONDS": 0.02,
+        "_MOST_RETRY_SECONDS": 0.05,
+        "_PACE_SECONDS": 3e-3,
+        "_PACE_BLOCKS": 2,
+    }.items():
+        monkeypatch.setattr(tuning, name, value)
+    rests = []
+    rest = threads._Work._rest
+    monkeypatch.setattr(threads._Work, "_rest", lambda work, alone: rests.append(alone) or rest(work, alone))
+    it = iter(M.range(10**9).map(lambda i: sum(range(500)) and i).to_iter_dataset())
+    expected, rng, deadline = 0, np.random.default_rng(0), time.monotonic() + 60
+    with it:
+        while not {True, False} <= set(rests) or len(rests) < 6:
+            assert time.monotonic() < deadline
+            if rng.random() < 0.2:
+                expected = int(rng.integers(10**6))
+                it.set_state({"next_index": expected})
+            waits = rng.random() < 0.5
+            for _ in range(1000):
+                assert next(it) == expected
+                expected += 1
+                if waits and expected % 200 == 0:
+                    time.sleep(0.012)
+                elif not waits:
+                    sum(range(1000))
