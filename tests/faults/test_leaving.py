@@ -177,6 +177,7 @@ def test_two_hundred_iterators_with_workers_leave_nothing_behind():
     warm_up = iter(ds.mp_prefetch(grain.MultiprocessingOptions(1)))
     next(warm_up)
     warm_up.close()
+    gc.collect()  # what tests before this one left
     before = descriptors(), shared_memory()
     kept = []
     for number in range(200):
