@@ -171,3 +171,18 @@ def test_what_was_better_is_tried_again():
     loop.run(20.0)
     assert not loop.pace.rest
     assert 2 <= loop.trials <= 3
+
+
+def test_a_pause_of_the_consumer_is_not_taken_for_slow_threads():
+    for pause_at in (0.02, 0.08, 0.12):
+        loop = Loop(with_threads=2e-3, alone=3e-3)
+        loop.run(pause_at)
+        loop.now, loop.cpu = loop.now + 1.0, loop.cpu + 1.0
+        assert not loop.run(2.0)
+
+
+def test_only_trials_put_off_the_next_one():
+    loop = Loop(with_threads=3e-3, alone=2e-3)
+    for _ in range(10):
+        loop.pace.end_trial(loop.now)  # threads rested for another reason, and go on
+    assert loop.run(1.0)

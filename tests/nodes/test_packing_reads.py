@@ -123,3 +123,36 @@ def test_an_interrupt_is_not_kept_for_later_and_loses_nothing():
     assert next(hits, None) is None
     found += it
     assert same(found, list(ds))
+
+
+# Law two: neither threads nor workers change a row, a batch, the place of an error or a state.
+
+PACKERS = {
+    "first fit": lambda ds, lengths: ex.FirstFitPackIterDataset(ds, length_struct=lengths, num_packing_bins=3),
+    "best fit": lambda ds, lengths: ex.BestFitPackIterDataset(ds, length_struct=lengths, num_packing_bins=3),
+    "split": lambda ds, lengths: ex.ConcatThenSplitIterDataset(ds, length_struct=lengths),
+}
+
+
+@pytest.mark.parametrize("batch", [0, 3])
+@pytest.mark.parametrize("names", ["x", "xy"])
+@pytest.mark.parametrize("packer", PACKERS.values(), ids=PACKERS)
+def test_rows_errors_and_states_are_the_same_with_threads_and_workers(steps, packer, names, batch):
+    def make(number):
+        if number % 11 == 4:
+            return None
+        length = number * 7 % LENGTH + 1
+        wrong = {} if number % 23 else {"x": "no vector"}
+        return {name: np.arange(length + (name == "y" and number % 3 == 0)) + 100 * number for name in names} | wrong
+
+    def run(options, workers=0):
+        ds = packer(grain.MapDataset.range(70).map(make).to_iter_dataset(options), dict.fromkeys(names, LENGTH + 1))
+        ds = ds.batch(batch) if batch else ds
+        return steps(ds.mp_prefetch(grain.MultiprocessingOptions(workers)) if workers else ds)
+
+    inline = run(INLINE)
+    assert sum(isinstance(row, dict) for row, _ in inline) > 8
+    assert same(inline, run(grain.ReadOptions(4, 20)))
+    assert same(inline, run(grain.ReadOptions()))
+    for workers in (1, 3):
+        assert same(inline, run(INLINE, workers))

@@ -225,7 +225,9 @@ class _Work:
             self._woken = self._woken or perf_counter()
         now, cpu = perf_counter(), thread_time()
         self._handed_out, self._consumer_cpu = (now, len(elements)), cpu
-        if not self._tuner.trying:
+        if self._tuner.trying:
+            self._pace.restart()
+        else:
             self._pace.observe(now, cpu, len(elements), self._alone)
         return Block.of(elements, end, error)
 

@@ -152,12 +152,13 @@ class Pace:
         self.rest = False  # whether the threads should, be it for a trial
         self.probing = False  # whether the trial has just begun: one element says whether reading waits
         self._better = False  # whether it is known to be
-        self._with_threads = 0.0  # elements a second
+        self._with_threads = 0.0, 0.0  # elements a second, the last two times: one may have met a pause of the consumer
         self._next_trial = 0.0  # not before this
         self._pause = _RETRY_SECONDS
-        self._restart()
+        self.restart()
 
-    def _restart(self) -> None:
+    def restart(self) -> None:
+        """Begins to measure anew: what was seen so far was something else."""
         self._last: tuple[float, float, int] | None = None
         self._blocks = self._elements = 0
         self._seconds = self._cpu = 0.0
@@ -165,7 +166,7 @@ class Pace:
     def observe(self, now: float, cpu: float, elements: int, resting: bool) -> None:
         """Takes note of elements that are handed out, the time, what the consumer has computed, and if threads rest."""
         if resting != self.rest:  # for another reason
-            self._restart()
+            self.restart()
             self.rest = self.probing = False
             return
         if self._last is not None:
@@ -177,21 +178,22 @@ class Pace:
         self._last = now, cpu, elements
         if self._blocks >= _PACE_BLOCKS and self._seconds >= _PACE_SECONDS and not self.probing:
             self._judge(now, self._elements / self._seconds, self._cpu / self._seconds)
-            self._restart()
+            self.restart()
 
     def probe(self, wall: float, cpu: float, now: float) -> None:
         """Takes note of what the first element of a trial took: if reading waits, threads are of use."""
         self.probing = False
-        self._restart()  # what came before had been read ahead
+        self.restart()  # what came before had been read ahead
         if wall > max(_LONG_ENOUGH, 2 * cpu):
             self.end_trial(now)
 
     def _judge(self, now: float, pace: float, share: float) -> None:
         if not self.rest:
-            known, self._with_threads = self._with_threads > 0, pace  # the first blocks are still growing
+            self._with_threads = self._with_threads[1], pace
+            known = self._with_threads[0] > 0  # the first blocks are still growing
             self.rest = self.probing = known and share > _SOME_SHARE and now >= self._next_trial
             self._better = False
-        elif share < _BUSY_SHARE or (pace < _SOONER * self._with_threads and not self._better):
+        elif share < _BUSY_SHARE or (pace < _SOONER * max(self._with_threads) and not self._better):
             self.end_trial(now)
         elif not self._better:
             self._better = True
@@ -200,9 +202,10 @@ class Pace:
             self.rest = False
 
     def end_trial(self, now: float) -> None:
-        """Has the threads go on, for some time at least."""
-        self.rest = self.probing = False
-        self._put_off(now)
+        """Has the threads go on, for some time at least; if there was no trial, nothing changes."""
+        if self.rest:
+            self.rest = self.probing = False
+            self._put_off(now)
 
     def _put_off(self, now: float) -> None:
         self._next_trial = now + self._pause

@@ -15,9 +15,8 @@ MOST_WAITING = 1024
 
 Cut: TypeAlias = list[tuple[int, int]]  # from where to where in each feature
 Slices: TypeAlias = dict[str, tuple[int, int]]  # the same by name, of the features that are split
-Start: TypeAlias = tuple[
-    dict[str, Any], Slices | None
-]  # where the parent was before a row, what was left of a document
+# Where the parent was before a row, and what was left of a document then.
+Start: TypeAlias = tuple[dict[str, Any], Slices | None]
 
 
 class Filled(NamedTuple):
@@ -70,7 +69,7 @@ class Filler(abc.ABC):
             rows = self._complete(most)
             skip, self._skip = self._skip, 0
             if skip:
-                there = sum(row.start is rows[0].start for row in rows)
+                there = sum(row.start is rows[0].start for row in rows)  # a row, and what waited for it
                 if skip > there:
                     raise StateError(f"the state says {skip} elements are handed out, but there are {there}")
             if len(rows) > skip or not skip:
