@@ -204,27 +204,30 @@ def stack_leaf(values: Sequence[Any], allocate: Allocate | None, path: str) -> A
 
 def _stack_arrays(values: Sequence[Any], allocate: Allocate | None) -> "np.ndarray[Any, Any]":
     dtype, shape = values[0].dtype, values[0].shape
-    joined = _joined(values, dtype, shape) if allocate is None else None
-    if joined is not None:
-        return joined
-    plain = set(map(type, values)) == {np.ndarray}
-    apart = plain and _is_image(shape) and any(map(_pixels_apart, values))
-    if (apart or allocate is not None) and _stay_as_they_are(values, dtype, shape):
-        out = (allocate or np.empty)((len(values), *shape), dtype)
-        if apart:
-            for row, value in zip(out, values, strict=True):
-                copy_into(row, value)
-        else:
-            out[...] = list(values)  # a tuple would be one record of a structured dtype
-        return out
-    return np.stack(values) if dtype.hasobject or not plain else _array_of(values)
+    if dtype.hasobject or set(map(type, values)) != {np.ndarray}:
+        return np.stack(values)
+    memory = joined_bytes(values, dtype, len(values) * values[0].size)
+    apart = memory is None and _is_image(shape) and any(map(_pixels_apart, values))
+    own_memory = memory is not None or apart or allocate is not None
+    if not own_memory or not dtype.isnative or not _are_like(values, dtype, shape):
+        return _array_of(values)
+    if memory is not None and allocate is None:
+        return np.frombuffer(memory, dtype).reshape(len(values), *shape)
+    out = (allocate or np.empty)((len(values), *shape), dtype)
+    if memory is not None:
+        out[...] = np.frombuffer(memory, dtype).reshape(out.shape)
+    elif apart:
+        for row, value in zip(out, values, strict=True):
+            copy_into(row, value)
+    else:
+        out[...] = list(values)  # a tuple would be one record of a structured dtype
+    return out
 
 
-def _stay_as_they_are(values: Sequence[Any], dtype: Any, shape: tuple[int, ...]) -> bool:
-    """Whether all have this dtype and shape, and their stack will have it, too."""
-    if dtype.hasobject or not dtype.isnative:
-        return False
-    return all([getattr(v, "dtype", 0) == dtype and v.shape == shape for v in values])
+def _are_like(arrays: Sequence[Any], dtype: Any, shape: tuple[int, ...]) -> bool:
+    """Whether all have this dtype and shape."""
+    count = len(arrays)
+    return [array.dtype for array in arrays].count(dtype) == count and [a.shape for a in arrays].count(shape) == count
 
 
 def _array_of(values: Sequence[Any]) -> "np.ndarray[Any, Any]":
@@ -233,21 +236,20 @@ def _array_of(values: Sequence[Any]) -> "np.ndarray[Any, Any]":
     return np.stack([np.asarray(v) for v in values]) if array.dtype.hasobject else array
 
 
-def _joined(values: Sequence[Any], dtype: Any, shape: tuple[int, ...]) -> "np.ndarray[Any, Any] | None":
-    """Small arrays that are alike, one after the other in one array: NumPy takes three times as long for it."""
-    count = len(values)
-    if dtype.kind not in _JOINABLE or not dtype.isnative or not 0 < values[0].nbytes * count <= _JOINED_BYTES:
+def joined_bytes(arrays: Sequence[Any], dtype: Any, size: int) -> bytearray | None:
+    """Returns the bytes of small arrays one after the other, for which NumPy takes three times as long.
+
+    Args:
+      arrays: None is returned if one of them has gaps, as after a flip; whether all are of `dtype` is for the caller to see.
+      dtype: of the arrays.
+      size: how many numbers they have.
+    """
+    if dtype.kind not in _JOINABLE or not dtype.isnative or not 0 < size * dtype.itemsize <= _JOINED_BYTES:
         return None
     try:
-        memory = bytearray().join(values)
-    except (TypeError, ValueError, BufferError):  # one of them has gaps, or is no plain array
+        return bytearray().join(arrays)
+    except (TypeError, ValueError, BufferError):
         return None
-    # Whether they are alike is looked at only now: where one has gaps, as after a flip, that is known at once.
-    if set(map(type, values)) != {np.ndarray} or [v.dtype for v in values].count(dtype) < count:
-        return None
-    if [v.shape for v in values].count(shape) < count:
-        return None
-    return np.frombuffer(memory, dtype).reshape(count, *shape)
 
 
 def as_stacked(rows: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
