@@ -112,12 +112,7 @@ class LocalStage:
         count = 1
         while True:
             wanted = count if most is None else min(count, most - len(elements))
-            missing = len(elements) + wanted
-            if marks is None:
-                elements.extend(islice(self._iterator, wanted))
-            else:
-                self._pull_marking(elements, marks, wanted)
-            if len(elements) < missing:
+            if self._pull_some(elements, marks, wanted):
                 return True
             now = perf_counter()
             if len(elements) == most or (now - began > _LATE_SECONDS and not self._fan.fanned):
@@ -129,11 +124,23 @@ class LocalStage:
                 self._tick()
             at = now
 
-    def _pull_marking(self, elements: list[Any], marks: list[Any], count: int) -> None:
+    def _pull_some(self, elements: list[Any], marks: list[Any] | None, count: int) -> bool:
+        """Takes up to `count` outputs; says whether there are no others."""
         root, iterator, grouped = self._root, self._iterator, self._stage.grouped
-        for element in islice(iterator, count):
-            elements.append(element)
-            marks.append(iterator.get_state() if grouped else root.position)
+        run = iterator.pull_run(count) if marks is None else None
+        if run is not None:
+            elements += run.elements
+            if run.error is not None:
+                raise run.error
+            return not run.elements
+        wanted = len(elements) + count
+        if marks is None:
+            elements.extend(islice(iterator, count))
+        else:
+            for element in islice(iterator, count):
+                elements.append(element)
+                marks.append(iterator.get_state() if grouped else root.position)
+        return len(elements) < wanted
 
 
 class LocalRemote:

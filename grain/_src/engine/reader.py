@@ -72,14 +72,14 @@ class ReaderIterator(DatasetIterator[Any]):
     def pull(self, count: int) -> list[Any]:
         elements: list[Any] = []
         while (missing := count - len(elements)) > 0:
-            more: list[Any] = []
+            begun, more = self._block.position, list[Any]()
             try:
                 more.extend(islice(self._items, missing))
             except BaseException as error:
                 self._fail(error)
                 raise
             exhausted = len(more) < missing
-            elements += more if self._allow_nones or self._node.dense else self._without_holes(more)
+            elements += self._without_holes(more, begun)
             if exhausted:
                 try:
                     self._advance()
@@ -95,7 +95,7 @@ class ReaderIterator(DatasetIterator[Any]):
                 read.extend(islice(self._items, count))
             except BaseException as raised:
                 error = raised
-            kept = read if self._allow_nones or self._node.dense else self._without_holes(read)
+            kept = self._without_holes(read, begun)
             if error is not None:
                 self._fail(error)
                 if not kept:
@@ -111,10 +111,15 @@ class ReaderIterator(DatasetIterator[Any]):
         self._handed_to, self._read_to = places.after(len(kept)), self._block.position
         return Run(kept, places.state_after, error)
 
-    def _without_holes(self, elements: list[Any]) -> list[Any]:
+    def _without_holes(self, elements: list[Any], begun: int) -> list[Any]:
+        """Returns elements that were read from position `begun` on, without the holes if those do not count."""
+        if self._allow_nones or self._node.dense:
+            return elements
         kept = [element for element in elements if element is not None]
-        for _ in range(len(elements) - len(kept)):
-            self._drop()
+        if len(kept) < len(elements):
+            self._dropped += len(elements) - len(kept)
+            if self.holes is not None:
+                self.holes += [at for at, element in enumerate(elements, begun) if element is None]
         return kept
 
     def _drop(self) -> None:

@@ -48,10 +48,11 @@ class Lookahead:
         self._raise_error()
         self._run.elements.clear()  # the next ones take their memory, while it is in the cache
         self.taken = 0
+        count = max(sure, self._at_once)
         began = perf_counter()
-        run = self._parent.pull_run(max(sure, self._at_once))
-        quick = perf_counter() - began < _QUICK_SECONDS
-        self._at_once = min(2 * self._at_once, _MOST_AT_ONCE) if quick else 1
+        run = self._parent.pull_run(count)
+        affordable = int(count * _QUICK_SECONDS / (perf_counter() - began))
+        self._at_once = max(1, min(affordable, 2 * self._at_once, _MOST_AT_ONCE))
         self._run = run or self._pull(sure)
         if self._run.error is not None and is_interrupt(self._run.error):
             self._raise_error()  # it does not wait

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from operator import length_hint
 from typing import Any
 
@@ -15,7 +16,7 @@ from grain._src.nodes.base import MapNode
 from grain._src.nodes.blame import annotate
 from grain._src.nodes.drops import Drops
 from grain._src.nodes.steps import Step
-from grain._src.nodes.stream import DatasetIterator, StreamNode
+from grain._src.nodes.stream import DatasetIterator, Run, StreamNode
 
 _BLOCK_RECORDS = 8192
 # While an element holds everything up, workers may go on this far, as long as what they compute is small.
@@ -74,6 +75,22 @@ class StageIterator(DatasetIterator[Any]):
         if self._plain is not None:
             return self._plain.pull(count)
         return super().pull(count)
+
+    def pull_run(self, count: int) -> Run | None:
+        before, elements = self.get_state(), list[Any]()
+        seen = 0
+        while self._plain is None and not elements:
+            seen = self._seen
+            elements = list(islice(self._items, count))
+            if not elements:
+                try:
+                    self._advance()
+                except StopIteration:
+                    break
+        if self._plain is not None:
+            return self._plain.pull_run(count)
+        state, marks = self._state, self._marks
+        return Run(elements, lambda number: self._state_within(state, marks, seen + number) if number else before)
 
     def _advance(self) -> None:
         """Goes on to the next block that is not empty; raises the error that stands at its place, or StopIteration."""
@@ -138,7 +155,8 @@ class StageIterator(DatasetIterator[Any]):
             seen = done - self._positions.of(task.request[0])
             self._drops.add(seen, seen - len(elements))
         if error is not None:
-            self._error, self._error_state = error, reply.state or self._state_after(len(elements))
+            after = self._state_within(self._state, self._marks, len(elements))
+            self._error, self._error_state = error, reply.state or after
 
     def _blame(self, error: BaseException, task: Task) -> None:
         """Names the elements that a worker could not compute or send."""
@@ -186,19 +204,25 @@ class StageIterator(DatasetIterator[Any]):
         plain.set_state(state)
         self._plain = plain
 
+    @property
+    def _seen(self) -> int:
+        """How many elements of the block are handed out."""
+        return self._count - length_hint(self._items)
+
     def get_state(self) -> dict[str, Any]:
         if self._plain is not None:
             return self._plain.get_state()
-        return self._state_after(self._count - length_hint(self._items))
+        return self._state_within(self._state, self._marks, self._seen)
 
-    def _state_after(self, seen: int) -> dict[str, Any]:
+    def _state_within(self, state: dict[str, Any], marks: Any, seen: int) -> dict[str, Any]:
+        """Returns the state after `seen` elements of a block that began with `state` and has those marks."""
         if not seen:
-            return self._state
-        if self._marks is None:
-            start = self._positions.of(self._state)
-            return self._positions.moved(self._state, min(start + seen * self._stage.unit, self._length))
-        mark = self._marks[seen - 1]
-        return mark if self._stage.grouped else self._positions.moved(self._state, int(mark))
+            return state
+        if marks is None:
+            start = self._positions.of(state)
+            return self._positions.moved(state, min(start + seen * self._stage.unit, self._length))
+        mark = marks[seen - 1]
+        return mark if self._stage.grouped else self._positions.moved(state, int(mark))
 
     def set_state(self, state: dict[str, Any]) -> None:
         if not 0 <= (index := self._positions.of(state)) <= self._length:
