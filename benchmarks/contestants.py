@@ -38,10 +38,11 @@ def numpy_collate(elements: Any) -> Any:
 
 @dataclass(frozen=True)
 class Grain:
-    """How a grain pipeline is started: the reading threads and the buffers of workers."""
+    """How a grain pipeline is started: the reading threads, the buffers of workers, and workers where the row has none."""
 
     read: tuple[int, int] | None = None
     buffer: int = 1
+    workers: int = 0
 
     def bind(self, grain: Any) -> Callable[..., Any]:
         """What a workload calls to start its dataset: `run(ds, workers=0, buffer=None)`."""
@@ -64,10 +65,11 @@ class Torch:
 
     alone: Mapping[str, Any] = field(default_factory=dict)
     shared: Mapping[str, Any] = field(default_factory=dict)
+    workers: int = 0
 
     def bind(self, data: Any) -> Callable[..., Any]:
         def run(dataset: Any, workers: int = 0, **arguments: Any) -> Any:
-            extra = {"num_workers": workers, **self.shared} if workers else self.alone
+            extra = {"num_workers": workers or self.workers, **(self.shared if workers else self.alone)}
             return data.DataLoader(dataset, **arguments, **extra)
 
         return run
@@ -76,6 +78,8 @@ class Torch:
 @dataclass(frozen=True)
 class Plain:
     """A library without settings worth telling apart."""
+
+    workers: int = 0
 
     def bind(self, _module: Any) -> None:
         return None
@@ -97,11 +101,16 @@ class Contestant:
     path: tuple[Path, ...] = ()
 
 
-_GRAIN = {"default": Grain(), "inline": Grain(read=(0, 0), buffer=16)}
+TWO_WORKERS = "2 workers"
+_GRAIN = {
+    "default": Grain(),
+    "inline": Grain(read=(0, 0), buffer=16),
+    TWO_WORKERS: Grain(read=(0, 0), buffer=16, workers=2),
+}
 _TORCH = {
     "default": Torch(),
     "numpy collate": Torch({"collate_fn": numpy_collate}, {"collate_fn": numpy_collate}),
-    "2 workers": Torch({"num_workers": 2}),
+    TWO_WORKERS: Torch(workers=2),
 }
 
 CONTESTANTS = {
@@ -118,10 +127,13 @@ CONTESTANTS = {
 }
 
 
-def settings(name: str, workers: int | None, defaults: bool) -> list[str]:
+def settings(name: str, workers: int | None, spread: bool, defaults: bool) -> list[str]:
     """The settings that differ in a row; where the row sets the number of workers, no setting may."""
     every = list(CONTESTANTS[name].settings)
-    return every[:1] if defaults else [setting for setting in every if workers is None or setting != "2 workers"]
+    if defaults:
+        return every[:1]
+    with_workers = workers is None and (spread or name == "torch")
+    return [setting for setting in every if with_workers or setting != TWO_WORKERS]
 
 
 def label(name: str, setting: str) -> str:

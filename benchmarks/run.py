@@ -2,6 +2,7 @@
 
 import compileall
 import datetime
+import itertools
 import os
 import platform
 import re
@@ -21,15 +22,52 @@ _DEADLINE = 90.0
 _FEWEST = 2
 
 
+class Measured:
+    """A row, and what its contestants reached in the repetitions so far."""
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        self.row = row
+        self.turns: list[tuple[str, str]] = []
+        for name in row["contestants"]:
+            # How torch collates is a matter of rates only.
+            defaults = row["defaults"] or (name == "torch" and not row["more"])
+            self.turns += [(name, setting) for setting in settings(name, row["workers"], row["spread"], defaults)]
+        self.found: dict[str, Any] = {label(*turn): {"values": []} for turn in self.turns}
+        self.seconds = 0.0  # that the last repetition took
+
+    @property
+    def title(self) -> str:
+        return f"{self.row['workload']} · {self.row['row']} ({self.row['unit']})"
+
+    def gap(self, turn: tuple[str, str]) -> float:
+        """By how much the two best values of a contestant differ; 0 where there is no use in another."""
+        entry = self.found[label(*turn)]
+        if self.row["steady"] or "failed" in entry:
+            return 0.0
+        best = sorted(entry["values"], reverse=self.row["more"])[:2]
+        return abs(best[0] - best[-1]) / max(best) if len(best) == 2 else 1.0
+
+    def unsettled(self) -> list[tuple[str, str]]:
+        """The contestants whose best value may be an accident."""
+        return [turn for turn in self.turns if self.gap(turn) > PRECISION]
+
+    def lines(self, turns: Iterable[tuple[str, str]]) -> list[str]:
+        entries = {who: self.found[who] for who in itertools.starmap(label, turns)}
+        return [f"    {who:24} {entry.get('failed') or quantity(entry['best'])}" for who, entry in entries.items()]
+
+    def result(self) -> dict[str, Any]:
+        return {"unit": self.row["unit"], "more": self.row["more"], "contestants": self.found}
+
+
 class Bench:
     """The processes of all contestants, and what they measured."""
 
     def __init__(self, repetitions: int, seconds: float, budget: float = float("inf")) -> None:
-        """Each row is repeated until the two best of each contestant agree.
+        """Rows are repeated until the two best of each contestant agree.
 
         repetitions: how often at the most.
         seconds: for one measurement, about.
-        budget: the seconds that a run should take; on a busy machine later repetitions are left out for it.
+        budget: the seconds that a run should take; what is left after the first repetitions goes to rows that need more.
         """
         self._repetitions, self._seconds, self._budget = repetitions, seconds, budget
         self._processes = {name: Process(contestant) for name, contestant in CONTESTANTS.items()}
@@ -53,18 +91,32 @@ class Bench:
 
     def run(self, rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
         """The results of the rows by workload, each with the run that made them."""
-        rows, results = list(rows), dict[str, Any]()
-        self._install({name for row in rows for name in row["contestants"]})
+        all_measured = [Measured(row) for row in rows]
+        self._install({name for measured in all_measured for name in measured.row["contestants"]})
         self._begun = time.perf_counter()
-        for number, row in enumerate(rows, 1):
-            self._say(f"[{number}/{len(rows)} {self._elapsed()}] {row['workload']} · {row['row']} ({row['unit']})")
+        for number, measured in enumerate(all_measured, 1):
+            self._say(f"[{number}/{len(all_measured)} {self._elapsed()}] {measured.title}")
+            for _ in range(1 if measured.row["steady"] else min(_FEWEST, self._repetitions)):
+                self._repeat(measured, measured.turns)
+            self._say("\n".join(measured.lines(measured.turns)))
+        self._settle(all_measured)
+        results: dict[str, Any] = {}
+        for measured in all_measured:
+            row = measured.row
             entry = results.setdefault(row["workload"], {"about": row["about"], "rows": {}})
-            entry["rows"][row["row"]] = {
-                "unit": row["unit"],
-                "more": row["more"],
-                "contestants": self._measure(row, self._share(len(rows) - number + 1)),
-            }
+            entry["rows"][row["row"]] = measured.result()
         return results
+
+    def _settle(self, all_measured: list[Measured]) -> None:
+        """Measures again what does not agree, in turn and the worst first: a bad minute is not all that a row has seen."""
+        for repetition in range(_FEWEST, self._repetitions):
+            for measured in sorted(all_measured, key=lambda row: max(map(row.gap, row.turns)), reverse=True):
+                turns = measured.unsettled()
+                left = self._budget - (time.perf_counter() - self._begun)
+                if turns and left > measured.seconds:
+                    self._say(f"[{repetition + 1}. time {self._elapsed()}] {measured.title}")
+                    self._repeat(measured, turns)
+                    self._say("\n".join(measured.lines(turns)))
 
     def _install(self, names: set[str]) -> None:
         """Makes the environments that are missing, before the clock of the budget starts."""
@@ -74,40 +126,24 @@ class Bench:
             except NotInstalled as reason:
                 self._not_installed[name] = f"not installed: {reason}"
 
-    def _share(self, rows_left: int) -> float:
-        """When the next row has to be done."""
-        left = self._budget - (time.perf_counter() - self._begun)
-        return time.perf_counter() + left / rows_left
-
-    def _measure(self, row: dict[str, Any], end: float) -> dict[str, Any]:
-        turns = []
-        for name in row["contestants"]:
-            # How torch collates is a matter of rates only.
-            defaults = row["defaults"] or (name == "torch" and not row["more"])
-            turns += [(name, setting) for setting in settings(name, row["workers"], defaults)]
-        found: dict[str, Any] = {label(*turn): {"values": []} for turn in turns}
-        for repetition in range(1 if row["steady"] else self._repetitions):
-            settled = all(_settled(entry, row["more"]) for entry in found.values())
-            if repetition >= _FEWEST and (settled or time.perf_counter() > end):
-                break
-            for name, setting in turns:
-                entry = found[label(name, setting)]
-                if "failed" not in entry:
-                    try:
-                        entry["values"].append(self._once(row, name, setting))
-                    except Failed as failure:
-                        entry["failed"] = str(failure)
-        for who, entry in found.items():
+    def _repeat(self, measured: Measured, turns: Iterable[tuple[str, str]]) -> None:
+        began = time.perf_counter()
+        row = measured.row
+        for name, setting in turns:
+            entry = measured.found[label(name, setting)]
+            if "failed" in entry:
+                continue
+            try:
+                entry["values"].append(self._once(row, name, setting))
+            except Failed as failure:
+                entry["failed"] = str(failure)
+                # A library's leavings (threads, cached elements) must not burden the rows of the others.
+                self._processes[name].stop()
             values = entry["values"]
             if values:
                 entry["best"] = max(values) if row["more"] else min(values)
                 entry["spread"] = (max(values) - min(values)) / max(values)
-            self._say(f"    {who:24} {entry.get('failed') or quantity(entry['best'])}")
-        for name in row["contestants"]:
-            # A library's leavings (threads, cached elements) must not burden the rows of the others.
-            if any("failed" in entry for who, entry in found.items() if who.split()[0] == name):
-                self._processes[name].stop()
-        return found
+        measured.seconds = time.perf_counter() - began
 
     def _once(self, row: dict[str, Any], name: str, setting: str) -> float:
         if name in self._not_installed:
@@ -130,12 +166,6 @@ class Bench:
     @staticmethod
     def _say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
-
-
-def _settled(entry: dict[str, Any], more: bool) -> bool:
-    """Whether the best value is no accident."""
-    best = sorted(entry["values"], reverse=more)[:2]
-    return "failed" in entry or (len(best) == 2 and abs(best[0] - best[1]) <= PRECISION * max(best))
 
 
 def circumstances(command: str) -> dict[str, Any]:

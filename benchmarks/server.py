@@ -45,6 +45,7 @@ def describe() -> list[dict[str, Any]]:
                     "short": row.short,
                     "workers": row.params.get("workers"),
                     "defaults": row.defaults,
+                    "spread": row.spread,
                     "contestants": [name for name in able if name in row.only or not row.only],
                 }
             )
@@ -59,14 +60,16 @@ def pipeline(name: str, setting: str, workload: str, row_name: str) -> tuple[Mak
     if not contestant.module:
         return functools.partial(build, **row.params), row
     library = importlib.import_module(contestant.module)
-    run = contestant.settings[setting].bind(library)
+    how = contestant.settings[setting]
+    run = how.bind(library)
     arguments = (library,) if run is None else (library, run)
-    return functools.partial(build, *arguments, **row.params), row
+    workers = {"workers": how.workers} if row.spread and contestant.function == "with_grain" and how.workers else {}
+    return functools.partial(build, *arguments, **row.params, **workers), row
 
 
 def measure(name: str, setting: str, workload: str, row: str, seconds: float) -> float:
     make, declared = pipeline(name, setting, workload, row)
-    copies = declared.params.get("workers", 0)
+    copies = declared.params.get("workers", 0) or CONTESTANTS[name].settings[setting].workers
     seconds *= declared.longer
     if copies:
         seconds *= _LONGER_WITH_WORKERS

@@ -34,6 +34,7 @@ class Row:
     only: the libraries that can do this row at all; empty means every library that the workload has a function for.
     longer: how many times as long as others it is measured, where items come in bursts.
     defaults: whether settings other than the default make no difference here.
+    spread: whether the user's functions take so long that two workers are worth a try; they are one of the settings then.
     """
 
     name: str
@@ -45,3 +46,4 @@ class Row:
     only: tuple[str, ...] = ()
     longer: float = 1.0
     defaults: bool = False
+    spread: bool = False

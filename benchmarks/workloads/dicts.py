@@ -14,9 +14,9 @@ from benchmarks.workload import Row
 
 BATCH = 128
 ROWS = (
-    Row("map of the label, batch", RECORDS, {"work": "label"}, scale=BATCH),
-    Row("map, batch", RECORDS, scale=BATCH),
-    Row("map, random_map, batch", RECORDS, {"work": "augment"}, scale=BATCH),
+    Row("map of the label, batch", RECORDS, {"work": "label"}, scale=BATCH, spread=True),
+    Row("map, batch", RECORDS, scale=BATCH, spread=True),
+    Row("map, random_map, batch", RECORDS, {"work": "augment"}, scale=BATCH, spread=True),
 )
 
 
@@ -34,11 +34,11 @@ def per_element(work: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     return lambda element: flip(normalise(element), rng)
 
 
-def with_grain(grain: Any, run: Any, work: str = "images") -> Any:
+def with_grain(grain: Any, run: Any, work: str = "images", workers: int = 0) -> Any:
     ds = grain.MapDataset.source(digits()).shuffle(seed=1).map(relabel if work == "label" else normalise)
     if work == "augment":
         ds = ds.random_map(flip, seed=1)
-    return run(ds.batch(BATCH))
+    return run(ds.batch(BATCH), workers)
 
 
 class Digits:

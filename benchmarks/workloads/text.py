@@ -13,15 +13,8 @@ from benchmarks.workload import Row
 
 WIDTH, BATCH, BINS, SHORTEST = 512, 16, 32, 16
 ROWS = (
-    Row("words, filter, pack, batch", PACKED_ROWS, {"words": True}, scale=BATCH),
-    Row("bytes, filter, pack, batch", PACKED_ROWS, {"words": False}, scale=BATCH),
-    Row(
-        "words, filter, pack, batch, 2 workers",
-        PACKED_ROWS,
-        {"words": True, "workers": 2},
-        scale=BATCH,
-        only=("ours", "reference", "limit"),
-    ),
+    Row("words, filter, pack, batch", PACKED_ROWS, {"words": True}, scale=BATCH, spread=True),
+    Row("bytes, filter, pack, batch", PACKED_ROWS, {"words": False}, scale=BATCH, spread=True),
 )
 Tokens = dict[str, Any]
 
@@ -113,9 +106,8 @@ def with_spdl(spdl: Any, words: bool) -> Iterator[Any]:
         yield from map(numpy_collate, batches(packed(iter(pipeline)), BATCH))
 
 
-def bare(words: bool, workers: int = 0) -> Iterator[Any]:
+def bare(words: bool) -> Iterator[Any]:
     """Only the user's own functions, and the rows that their tokens would fill."""
-    del workers
     tokens = 0
     for element in filter(is_long, map(_tokenise(words), _shuffled())):
         tokens += len(element["tokens"])

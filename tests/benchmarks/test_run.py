@@ -1,0 +1,66 @@
+"""How often a row is measured, and with which settings."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from benchmarks.contestants import settings
+from benchmarks.process import Failed
+from benchmarks.run import Bench
+
+
+def row(name: str, **more: Any) -> dict[str, Any]:
+    plain = {"unit": "records/s", "more": True, "steady": False, "fresh": False, "workers": None}
+    which = {"workload": "cheap", "about": "", "row": name, "defaults": True, "spread": False, "contestants": ["ours"]}
+    return {**plain, **which, **more}
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, list[float]]]:
+    """Runs rows whose measurements are given, and says which of them were taken."""
+
+    def run(rows: dict[str, list[Any]], **options: Any) -> dict[str, list[float]]:
+        numbers: dict[str, Iterator[Any]] = {name: iter(values) for name, values in rows.items()}
+
+        def once(_bench: Bench, row: dict[str, Any], _name: str, _setting: str) -> float:
+            value = next(numbers[row["row"]])
+            if isinstance(value, Exception):
+                raise value
+            return float(value)
+
+        monkeypatch.setattr(Bench, "_install", lambda _bench, _names: None)
+        monkeypatch.setattr(Bench, "_once", once)
+        bench = Bench(repetitions=5, seconds=0.1, **options)
+        results = bench.run([row(name) for name in rows])
+        return {name: entry["contestants"]["ours"] for name, entry in results["cheap"]["rows"].items()}
+
+    return run
+
+
+def test_a_row_is_measured_twice_and_again_until_its_two_best_values_agree(measured: Any) -> None:
+    found = measured({"steady": [100, 102, 50], "wild": [100, 50, 120, 118, 7]})
+    assert found["steady"]["values"] == [100, 102]
+    assert found["wild"]["values"] == [100, 50, 120, 118]
+    assert found["wild"]["best"] == 120
+
+
+def test_values_that_never_agree_are_given_up_after_so_many_repetitions(measured: Any) -> None:
+    assert measured({"wild": [1, 2, 4, 8, 16, 32]})["wild"]["values"] == [1, 2, 4, 8, 16]
+
+
+def test_what_is_beyond_the_time_is_left_out(measured: Any) -> None:
+    assert measured({"wild": [1, 2, 4, 8, 16, 32]}, budget=0.0)["wild"]["values"] == [1, 2]
+
+
+def test_who_failed_is_not_asked_again_and_keeps_what_it_reached(measured: Any) -> None:
+    found = measured({"breaks": [100, Failed("it died"), 100]})["breaks"]
+    assert found["failed"] == "it died"
+    assert found["values"] == [100]
+
+
+def test_two_workers_are_tried_where_a_row_wants_it_and_sets_none_itself() -> None:
+    assert "2 workers" in settings("reference", None, spread=True, defaults=False)
+    assert "2 workers" not in settings("reference", None, spread=False, defaults=False)
+    assert "2 workers" not in settings("reference", 1, spread=True, defaults=False)
+    assert settings("ours", None, spread=True, defaults=True) == ["default"]
