@@ -94,20 +94,23 @@ def rate_of_epoch(make: Make, seconds: float) -> float:
 
 
 def rate_of_copies(make: Make, seconds: float, copies: int) -> float:
-    """The summed rate of `copies` processes that run the same loop at the same time: what the cores give."""
-    context = multiprocessing.get_context("fork")
+    """The summed rate of `copies` processes that run the same loop at the same time: what the cores give.
+
+    They are started anew, as workers are: how fast a process runs a function is a matter of luck, which forks would share.
+    """
+    context = multiprocessing.get_context("spawn")
     barrier, rates = context.Barrier(copies), context.SimpleQueue()
-
-    def run() -> None:
-        rates.put(1 / cost_per_item(make, seconds, warmed_up=barrier.wait))
-
-    processes = [context.Process(target=run, daemon=True) for _ in range(copies)]
+    processes = [context.Process(target=_copy, args=(make, seconds, barrier, rates)) for _ in range(copies)]
     for process in processes:
         process.start()
     total: float = sum(rates.get() for _ in processes)
     for process in processes:
         process.join()
     return total
+
+
+def _copy(make: Make, seconds: float, barrier: Any, rates: Any) -> None:
+    rates.put(1 / cost_per_item(make, seconds, warmed_up=barrier.wait))
 
 
 def main_thread_cpu(make: Make, seconds: float) -> float:
