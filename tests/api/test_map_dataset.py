@@ -208,23 +208,52 @@ def test_a_huge_dataset_is_only_arithmetic():
     assert batch.tolist() == [ds[5 + 4 * 10**12 + i] for i in range(4)]
 
 
-def test_empty_datasets_are_empty_everywhere():
-    empty = M.source([])
-    for ds in (
-        empty.map(str),
-        empty.shuffle(seed=1),
-        empty.batch(2),
-        empty.repeat(3),
-        empty.filter(bool),
-        empty[1:],
-        M.range(5)[3:3],
-        M.range(5).slice([]),
-        M.concatenate([empty, empty]),
-        empty.random_map(lambda x, rng: x, seed=1),
-        empty.apply(Spread()),
-    ):
-        assert len(ds) == 0
-        assert list(ds) == []
+NOTHING = M.source([])
+EMPTY = [
+    NOTHING,
+    NOTHING.map(str),
+    NOTHING.shuffle(seed=1),
+    NOTHING.batch(2),
+    NOTHING.repeat(3),
+    NOTHING.repeat(3, reseed_each_epoch=False),
+    NOTHING.filter(bool),
+    NOTHING[1:],
+    M.range(0),
+    M.range(5)[3:3],
+    M.range(5)[3:3].filter(bool),
+    M.range(5).slice([]),
+    M.concatenate([NOTHING, NOTHING]),
+    NOTHING.random_map(lambda x, rng: x, seed=1),
+    NOTHING.apply(Spread()),
+    NOTHING.pipe(grain.experimental.WindowShuffleMapDataset, window_size=3, seed=1),
+]
+
+
+class EverySecond(grain.transforms.DatasetSelectionMap):
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        return index % 2, index // 2
+
+
+@pytest.mark.parametrize("ds", EMPTY)
+def test_empty_datasets_are_empty_everywhere(ds):
+    assert len(ds) == 0
+    assert list(ds) == []
+    assert list(ds.to_iter_dataset()) == []
+
+
+@pytest.mark.parametrize("empty", EMPTY)
+@pytest.mark.parametrize("threads", [0, 2])
+def test_an_element_of_an_empty_dataset_is_an_error_at_its_place(empty, threads):
+    with pytest.raises(IndexError, match="of an empty dataset"):
+        empty[3]
+    chosen = M.select_from_datasets([M.range(5), empty], EverySecond())
+    for iterator in (iter(chosen), iter(chosen.to_iter_dataset(grain.ReadOptions(threads, 4)))):
+        assert next(iterator) == 0
+        with pytest.raises(IndexError, match="of an empty dataset"):
+            next(iterator)
 
 
 @pytest.mark.parametrize("index", [np.int64(2), np.uint8(2), True])

@@ -105,6 +105,11 @@ class MapNode(Node):
         """Returns the elements at `keys` stacked; only for what `resolve` returned."""
         raise NotImplementedError
 
+    def check_not_empty(self, index: int) -> None:
+        """Says that there is no element to take, wherever its index comes from."""
+        if not self.length:
+            raise IndexError(f"cannot take element {index} of an empty dataset")
+
     @property
     def width(self) -> int:
         """How many records one element is made of, about."""
@@ -158,16 +163,27 @@ class IndexNode(MapNode):
         """`rewrite` for each of `indices`."""
 
     def get(self, index: int) -> Any:
-        return self.parent.get(self.rewrite(index))
+        try:
+            at = self.rewrite(index)
+        except ZeroDivisionError:
+            self.check_not_empty(index)
+            raise
+        return self.parent.get(at)
 
     def stream(self, indices: IndexArray) -> Iterator[Any]:
-        return self.parent.stream(self.rewrite_array(indices))
+        return self.parent.stream(self._rewrite_all(indices))
 
     def inputs(self, index: int) -> list[tuple[MapNode, int]]:
         return [(self.parent, self.rewrite(index))]
 
     def resolve(self, indices: IndexArray) -> tuple[MapNode, IndexArray] | None:
-        return self.parent.resolve(self.rewrite_array(indices))
+        return self.parent.resolve(self._rewrite_all(indices))
+
+    def _rewrite_all(self, indices: IndexArray) -> IndexArray:
+        if not len(indices):
+            return indices
+        self.check_not_empty(int(indices[0]))
+        return self.rewrite_array(indices)
 
     @property
     def dense(self) -> bool:

@@ -85,8 +85,7 @@ class Batch(MapNode):
 
     def _run(self, index: int) -> range:
         """The parent's indices that make up batch `index`."""
-        if not self.length:
-            raise IndexError(f"cannot take batch {index} of an empty dataset")
+        self.check_not_empty(index)
         epoch, number = divmod(index, self.length)
         start = number * self.batch_size
         base = epoch * self.parent.length
@@ -99,8 +98,9 @@ class Batch(MapNode):
         return next(self._combine_runs(np.arange(run.start, run.stop), [len(run)]))
 
     def stream(self, indices: IndexArray) -> Iterator[Any]:
-        if not self.length or not len(indices):
+        if not len(indices):
             return iter(())
+        self.check_not_empty(int(indices[0]))
         epochs, numbers = np.divmod(indices, self.length)
         within = numbers * self.batch_size
         lengths = np.minimum(self.batch_size, self.parent.length - within)

@@ -116,12 +116,16 @@ class Concatenate(RoutingNode):
         return min(sys.maxsize, self._ends[-1]) if self._ends else 0
 
     def route(self, index: int) -> tuple[int, int]:
+        if not self.length:
+            self.check_not_empty(index)
         epoch, offset = divmod(index, self.length)
         component = next(number for number, end in enumerate(self._ends) if offset < end)
         begin = self._ends[component - 1] if component else 0
         return component, epoch * self.components[component].length + offset - begin
 
     def route_array(self, indices: IndexArray) -> tuple[Any, IndexArray]:
+        if len(indices):
+            self.check_not_empty(int(indices[0]))
         epochs, offsets = np.divmod(indices, self.length)
         ends = np.array([min(end, sys.maxsize) for end in self._ends], dtype=np.int64)
         components = np.searchsorted(ends, offsets, side="right")

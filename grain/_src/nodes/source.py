@@ -52,11 +52,11 @@ class Source(MapNode):
         return None if strings else self.source
 
     def _keys(self, indices: IndexArray) -> IndexArray:
-        return _within(self.length, indices, "source")
+        return _within(self, indices)
 
     def get(self, index: int) -> Any:
         if not self.length:
-            raise IndexError(f"cannot take element {index} of an empty source")
+            self.check_not_empty(index)
         record = self.source[index % self.length]
         return record.copy() if self._array is not None else record  # a row is not a view of the source, as in `stream`
 
@@ -126,14 +126,14 @@ class Range(MapNode):
 
     def get(self, index: int) -> int:
         if not self.length:
-            raise IndexError(f"cannot take element {index} of an empty range")
+            self.check_not_empty(index)
         return self.start + index % self.length * self.step
 
     def stream(self, indices: IndexArray) -> Iterator[Any]:
         return iter(self.gather(self._keys(indices)).tolist())
 
     def _keys(self, indices: IndexArray) -> IndexArray:
-        return _within(self.length, indices, "range")
+        return _within(self, indices)
 
     def inputs(self, index: int) -> list[tuple[MapNode, int]]:
         return []
@@ -164,11 +164,13 @@ def checked_block(records: Any, count: int, source: Any) -> Any:
     return records
 
 
-def _within(length: int, indices: IndexArray, what: str) -> IndexArray:
+def _within(node: MapNode, indices: IndexArray) -> IndexArray:
     """Returns the keys of records at `indices`, which count on from epoch to epoch."""
-    if not length:
-        raise IndexError(f"cannot take an element of an empty {what}")
-    if len(indices) and (indices[-1] >= length or indices.max() >= length or indices.min() < 0):
+    length = node.length
+    if not len(indices):
+        return indices
+    node.check_not_empty(int(indices[0]))
+    if indices[-1] >= length or indices.max() >= length or indices.min() < 0:
         return indices % length
     return indices
 
