@@ -94,6 +94,8 @@ class IndexSampler(_OwnSampler):
         rest = num_records % shard_options.shard_count if shard_options.drop_remainder else 0
         epoch = self._num_records - rest
         self._length = min(sys.maxsize, epoch * (sys.maxsize if self._num_epochs is None else self._num_epochs))
+        if self._num_epochs is None:
+            self._check_part()
 
     def record_key(self, index: int) -> int:
         self._check_part()

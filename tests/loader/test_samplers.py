@@ -80,6 +80,12 @@ def test_a_shard_without_records_says_so_when_it_should_repeat_them():
         IndexSampler(5, ShardOptions(6, 8), num_epochs=2)[6]
 
 
+@pytest.mark.parametrize("drop_remainder", [False, True])
+def test_a_shard_without_records_that_should_repeat_them_for_ever_is_refused_at_once(drop_remainder):
+    with pytest.raises(ValueError, match="shard 6 of 8 has none of the 5 records"):
+        IndexSampler(5, ShardOptions(6, 8, drop_remainder))
+
+
 def test_sequential_shards_take_turns():
     sampler = SequentialSampler(5, ShardOptions(1, 2))
     assert keys(sampler) == [0, 1, 2, 3, 4]
