@@ -11,9 +11,9 @@ Made by `{command}` on {date} at commit {commit}: {cores} cores ({cpu}), Python 
 {versions}.
 
 Best of the repetitions; contestants took turns. *reference* is grain 0.2.18 at its defaults, *reference inline* with
-`ReadOptions(0, 0)` (and, with workers, 16 buffers each), *best* the better of a library's settings, *limit* the user's
-own functions in a bare loop (in as many processes as the row has workers), memcpy, or `import numpy`. A ratio above 1
-means better, whatever the unit.
+`ReadOptions(0, 0)` (and, with workers, 16 buffers each), *2 workers* the same with two of them where the row names none,
+*best* the best of a library's settings, *limit* the user's own functions in a bare loop (in as many processes as the row
+has workers), memcpy, or `import numpy`. A ratio above 1 means better, whatever the unit.
 
 ![overview](overview.png)
 """
