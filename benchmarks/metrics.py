@@ -118,6 +118,11 @@ def main_thread_cpu(make: Make, seconds: float) -> float:
     return 1e6 * cost_per_item(make, seconds, clock=time.thread_time)
 
 
+def process_cpu(make: Make, seconds: float) -> float:
+    """Microseconds of processor time for one `next()` in all threads of this process, but not in its workers."""
+    return 1e6 * cost_per_item(make, seconds, clock=time.process_time)
+
+
 def first_item(make: Make, _seconds: float) -> float:
     """Seconds from `iter()` to the first item; the source was made before, and the process has come to rest."""
     dataset = make()
@@ -248,6 +253,7 @@ EPOCH = Metric("records/s", rate_of_epoch)
 ROWS = Metric("rows/s", rate)
 MEGABYTES = Metric("MB/s", rate)
 MAIN_THREAD_CPU = Metric("µs of main thread", main_thread_cpu, more=False)
+PROCESS_CPU = Metric("µs of the training process", process_cpu, more=False)
 FIRST_ITEM = Metric("s to first batch", first_item, more=False, fresh=True)
 CLOSE = Metric("s to close", close, more=False)
 GET_STATE = Metric("µs", get_state, more=False)

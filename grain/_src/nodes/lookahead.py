@@ -51,7 +51,7 @@ class Lookahead:
         count = max(sure, self._at_once)
         began = perf_counter()
         run = self._parent.pull_run(count)
-        affordable = int(count * _QUICK_SECONDS / (perf_counter() - began))
+        affordable = int(count * _QUICK_SECONDS / max(1e-9, perf_counter() - began))
         self._at_once = max(1, min(affordable, 2 * self._at_once, _MOST_AT_ONCE))
         self._run = run or self._pull(sure)
         if self._run.error is not None and is_interrupt(self._run.error):
