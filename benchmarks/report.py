@@ -97,8 +97,12 @@ def _goals(results: Mapping[str, Any]) -> Iterator[str]:
 
 def _details(workloads: Mapping[str, Any]) -> Iterator[str]:
     yield "## All numbers"
+    main_run = next(iter(workloads.values()))["run"]
     for workload, entry in workloads.items():
-        yield f"\n### {workload}\n\n{entry['about']}\n\n![{workload}]({workload}.png)\n"
+        run, apart = entry["run"], ""
+        if run != main_run:
+            apart = f"\n\nMeasured by `{run['command']}` on {run['date']} at commit {run['commit']}."
+        yield f"\n### {workload}\n\n{entry['about']}{apart}\n\n![{workload}]({workload}.png)\n"
         yield "| row | contestant | best | spread |"
         yield "|---|---|--:|--:|"
         for row, measured in entry["rows"].items():
