@@ -110,7 +110,7 @@ class Bench:
     def _settle(self, all_measured: list[Measured]) -> None:
         """Measures again what does not agree, in turn and the worst first: a bad minute is not all that a row has seen."""
         for repetition in range(_FEWEST, self._repetitions):
-            for measured in sorted(all_measured, key=lambda row: max(map(row.gap, row.turns)), reverse=True):
+            for measured in sorted(all_measured, key=lambda row: max(map(row.gap, row.turns), default=0), reverse=True):
                 turns = measured.unsettled()
                 left = self._budget - (time.perf_counter() - self._begun)
                 if turns and left > measured.seconds:

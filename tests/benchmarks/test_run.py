@@ -59,6 +59,12 @@ def test_who_failed_is_not_asked_again_and_keeps_what_it_reached(measured: Any) 
     assert found["values"] == [100]
 
 
+def test_a_row_that_nobody_takes_part_in_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Bench, "_install", lambda _bench, _names: None)
+    results = Bench(repetitions=5, seconds=0.1).run([row("lonely", contestants=[])])
+    assert results["cheap"]["rows"]["lonely"]["contestants"] == {}
+
+
 def test_two_workers_are_tried_where_a_row_wants_it_and_sets_none_itself() -> None:
     assert "2 workers" in settings("reference", None, spread=True, defaults=False)
     assert "2 workers" not in settings("reference", None, spread=False, defaults=False)

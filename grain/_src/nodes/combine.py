@@ -116,8 +116,7 @@ class Concatenate(RoutingNode):
         return min(sys.maxsize, self._ends[-1]) if self._ends else 0
 
     def route(self, index: int) -> tuple[int, int]:
-        if not self.length:
-            self.check_not_empty(index)
+        self.check_not_empty(index)
         epoch, offset = divmod(index, self.length)
         component = next(number for number, end in enumerate(self._ends) if offset < end)
         begin = self._ends[component - 1] if component else 0

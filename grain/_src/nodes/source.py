@@ -55,7 +55,7 @@ class Source(MapNode):
         return _within(self, indices)
 
     def get(self, index: int) -> Any:
-        if not self.length:
+        if not self.length:  # a call for each lookup would be dear
             self.check_not_empty(index)
         record = self.source[index % self.length]
         return record.copy() if self._array is not None else record  # a row is not a view of the source, as in `stream`

@@ -58,14 +58,17 @@ def pack(elements: Any, least: int = _LONG, most_bytes: float = math.inf) -> Pac
         return None
     if keys is not None and len(set(map(id, elements))) < len(elements):
         return None  # an element that occurs more often than once must not be copied each time
-    own = [set(map(id, values)) for values in lists if type(values[0]) is np.ndarray]
-    if sum(map(len, own)) > len(set().union(*own)):
-        return None  # nor an array that two columns have in common
-    once = iter([len(ids) == len(elements) for ids in own])
-    columns = [
-        _column(values, most_bytes) if type(values[0]) is np.ndarray and next(once) else Column(values, None)
-        for values in lists
-    ]
+    columns, arrays = [], set[int]()
+    for values in lists:
+        column = Column(values, None)
+        if type(values[0]) is np.ndarray:
+            own = set(map(id, values))
+            if not arrays.isdisjoint(own):
+                return None  # nor an array that two columns have in common
+            arrays |= own
+            if len(own) == len(values):
+                column = _column(values, most_bytes)
+        columns.append(column)
     if all(isinstance(column.values, list | tuple) for column in columns):
         return None
     return Packed(type(elements), keys, columns)
