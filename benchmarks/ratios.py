@@ -88,13 +88,12 @@ def evaluate(rows: Mapping[str, Any], row: str, expression: str) -> float:
     return left / right
 
 
-def floors() -> Iterator[tuple[str, str, str, float | None, bool]]:
+def floors() -> Iterator[tuple[str, str, str, float, bool]]:
     """(workload, row, expression, floor, asserted) of every committed floor."""
     for kind, groups in json.loads(FLOORS.read_text()).items():
         for workload, rows in groups.items():
             for row, expressions in rows.items():
                 for expression, floor in expressions.items():
-                    # No number takes the row out of the rule that nothing is slower than the reference.
                     yield workload, row, expression, floor, kind == "asserted"
 
 
@@ -111,8 +110,6 @@ def goals(results: Mapping[str, Any]) -> list[Goal]:
     for workload, row, expression, floor, asserted in sorted(wanted, key=lambda goal: order.get(goal[0], 0)):
         rows = results["workloads"].get(workload, {"rows": {}})["rows"]
         unit = "" if " / " in expression else rows[row]["unit"] if row in rows else "?"
-        if floor is None:
-            continue
         try:
             value, reason = evaluate(rows, row, expression), ""
         except NotMeasured as missing:

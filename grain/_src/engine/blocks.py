@@ -1,7 +1,13 @@
 """A block: consecutive elements of a dataset with random access, computed or about to be."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+
+class Ticks(Protocol):
+    """Something of C that moves with the elements and knows how many are left, so that nobody has to count."""
+
+    def __length_hint__(self) -> int: ...
 
 
 class Block:
@@ -9,28 +15,26 @@ class Block:
 
     Args:
       items: the elements, holes included; pulled once.
-      left: says how many items are left, so that nobody has to count.
+      ticks: as many are left of these as of the items; may be the items themselves.
       end: the position after the last of the items.
       error: what the element at `end` raised.
     """
 
-    __slots__ = ("end", "error", "items", "left")
+    __slots__ = ("end", "error", "items", "ticks")
 
-    def __init__(
-        self, items: Iterator[Any], left: Callable[[], int], end: int, error: BaseException | None = None
-    ) -> None:
+    def __init__(self, items: Iterator[Any], ticks: Ticks, end: int, error: BaseException | None = None) -> None:
         self.items = items
-        self.left = left
+        self.ticks = ticks
         self.end = end
         self.error = error
 
     @classmethod
     def of(cls, elements: list[Any], end: int, error: BaseException | None = None) -> "Block":
         """Returns a block of elements that are there already."""
-        items = iter(elements)
-        return cls(items, items.__length_hint__, end, error)  # type: ignore[attr-defined]
+        items: Any = iter(elements)
+        return cls(items, items, end, error)
 
     @property
     def position(self) -> int:
         """The position of the next item."""
-        return self.end - self.left()
+        return self.end - self.ticks.__length_hint__()

@@ -40,8 +40,8 @@ class InlineReader:
         elements = reading.stream(self._node, np.arange(position, end))
         self._growth.observe(perf_counter() - began, end - position)
         self._expected = end
-        ticks = repeat(True, end - position)  # move with the elements
-        return Block(compress(elements, ticks), ticks.__length_hint__, end)
+        ticks = repeat(True, end - position)
+        return Block(compress(elements, ticks), ticks, end)
 
     def start(self, position: int) -> None:
         """There is nothing to do ahead."""

@@ -1,7 +1,7 @@
 """The iterator over a dataset with random access: its whole state is the index of the next element."""
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any, Protocol
 
 from grain._src.engine.blocks import Block
@@ -40,10 +40,15 @@ class ReaderIterator(DatasetIterator[Any]):
 
     def _seek(self, position: int) -> None:
         self._begun, self._dropped = position, 0  # what the drops do not know yet
-        self._block = Block.of([], position)
-        self._items = self._block.items
+        self._show(Block.of([], position))
         self._handed_to, self._read_to = position, position  # of the last run: the holes after it are read, too
         self._drops.restart()
+
+    def _show(self, block: Block) -> None:
+        """Makes a block the current one."""
+        items = self._judged(block.items) if self._drops.strict else block.items
+        # Without a call in between, so that Ctrl-C finds either all of it or nothing.
+        self._block, self._items, self._end, self._ticks = block, items, block.end, block.ticks
 
     @property
     def position(self) -> int:
@@ -147,7 +152,7 @@ class ReaderIterator(DatasetIterator[Any]):
         block = self._reader.block_at(done.end)
         if block is None:
             raise StopIteration
-        self._block, self._items = block, self._judged(block.items) if self._drops.strict else block.items
+        self._show(block)
 
     def _judged(self, items: Iterator[Any]) -> Iterator[Any]:
         """Raises exactly where too much was dropped."""
@@ -163,8 +168,7 @@ class ReaderIterator(DatasetIterator[Any]):
             self._seek(position)
 
     def get_state(self) -> dict[str, Any]:
-        block = self._block
-        return {"next_index": block.end - block.left()}  # its position, without a call
+        return {"next_index": self._end - self._ticks.__length_hint__()}  # the block's position, in fewer steps
 
     def set_state(self, state: dict[str, Any]) -> None:
         index = field(merge_worker_states(state) or state, "next_index", int)
@@ -180,8 +184,7 @@ class ReaderIterator(DatasetIterator[Any]):
             self._closed = True
             self._reader.close()
             position = self._block.position
-            self._block = Block(closed_elements(self._node.describe()), lambda: 0, position)
-            self._items = self._block.items
+            self._show(Block(closed_elements(self._node.describe()), repeat(None, 0), position))
 
 
 class _Places:
