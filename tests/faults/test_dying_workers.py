@@ -75,10 +75,10 @@ def test_elements_that_have_arrived_outlive_their_worker():
         held = [next(it)]
         stage = it._parent
         while sum(task.reply is not None for task in stage._tasks) < 4:
-            stage._pool.wait_some()
+            stage._pool.step()
         for process in children():
             process.kill()
-        stage._pool.wait_some()
+        stage._pool.step()
         held += list(it)
     assert [int(array[0]) for array in held] == list(range(40))
     assert all((array == array[0]).all() for array in held)

@@ -68,14 +68,14 @@ def test_a_frame_that_arrives_in_pieces_is_given_out_when_it_is_whole(cuts: list
 def test_sending_never_blocks_and_says_that_bytes_wait() -> None:
     a, b = two_channels()
     a.send("large", bytes(20 << 20))
-    assert a.wants_write
+    assert a.outgoing
     assert not a.flush()
     received = []
     while not received:
         received = b.receive_ready()
         a.flush()
     assert len(received[0].body) == 20 << 20
-    assert not a.wants_write
+    assert not a.outgoing
     assert a.flush()
     a.close()
     b.close()
@@ -105,7 +105,7 @@ def test_two_ends_that_both_write_large_frames_finish() -> None:
 def test_receiving_writes_what_is_queued() -> None:
     a, b = two_channels()
     a.send("question", bytes(5 << 20))
-    assert a.wants_write
+    assert a.outgoing
 
     def answer() -> None:
         b.send(len(b.recv(60).body))

@@ -61,8 +61,8 @@ class Channel:
         for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
             sock.setsockopt(socket.SOL_SOCKET, option, _BUFFER_BYTES)
         self._socket = sock
-        self._outgoing: deque[tuple[memoryview, Sequence[int]]] = deque()
-        self._frames: deque[Frame] = deque()
+        self.outgoing: deque[tuple[memoryview, Sequence[int]]] = deque()  # what waits to be written, by `flush`
+        self._frames: list[Frame] = []
         self._fds: deque[int] = deque()  # received, not yet part of a frame
         self._small = memoryview(bytearray(_READ_BYTES))
         self._inbox = self._small  # or memory for one frame that is larger
@@ -78,11 +78,6 @@ class Channel:
         """Whether this end was closed."""
         return self._socket.fileno() < 0
 
-    @property
-    def wants_write(self) -> bool:
-        """Whether something waits to be written, by `flush`, when the socket takes more."""
-        return bool(self._outgoing)
-
     def send(self, message: Any, body: bytes | memoryview = b"", fds: Sequence[int] = ()) -> None:
         """Queues a frame and writes what the socket takes now; never blocks.
 
@@ -92,15 +87,14 @@ class Channel:
         data = pickle.dumps(message, 5)
         if len(fds) > _MAX_FDS:
             raise ValueError(f"a frame carries at most {_MAX_FDS} descriptors, got {len(fds)}")
-        if not fds and not self._outgoing and len(body) <= _SMALL_BYTES:
-            self._send_small(_PREFIX.pack(len(data), 0, len(body)) + data + body)
+        frame = _PREFIX.pack(len(data), len(fds), len(body)) + data
+        if fds or self.outgoing or len(body) > _SMALL_BYTES:
+            self.outgoing.append((memoryview(frame), fds))
+            if len(body):
+                self.outgoing.append((memoryview(body).cast("B"), ()))
+            self.flush()
             return
-        self._outgoing.append((memoryview(_PREFIX.pack(len(data), len(fds), len(body)) + data), fds))
-        if len(body):
-            self._outgoing.append((memoryview(body).cast("B"), ()))
-        self.flush()
-
-    def _send_small(self, frame: bytes) -> None:
+        frame += body
         try:
             sent = self._socket.send(frame, _SEND_FLAGS)
         except BlockingIOError:
@@ -108,11 +102,11 @@ class Channel:
         except OSError as error:
             raise ChannelClosed(f"the other end is gone: {error}") from error
         if sent < len(frame):
-            self._outgoing.append((memoryview(frame)[sent:], ()))
+            self.outgoing.append((memoryview(frame)[sent:], ()))
 
     def flush(self) -> bool:
         """Writes what the socket takes now; True if nothing is left."""
-        outgoing = self._outgoing
+        outgoing = self.outgoing
         while outgoing:
             parts, fds = self._next_parts()
             ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
@@ -139,8 +133,7 @@ class Channel:
     def receive_ready(self) -> list[Frame]:
         """All frames that are complete, without waiting; ChannelClosed at the end of the stream, after the last one."""
         self._read()
-        frames = list(self._frames)
-        self._frames.clear()
+        frames, self._frames = self._frames, []
         if not frames and self._at_end:
             raise self._end()
         return frames
@@ -157,12 +150,12 @@ class Channel:
                 with contextlib.suppress(ChannelClosed):
                     self.flush()
                 self._wait(deadline)
-        return self._frames.popleft()
+        return self._frames.pop(0)
 
     def close(self) -> None:
         """Closes the socket and every descriptor that nobody has taken; again is harmless."""
         self._socket.close()
-        self._outgoing.clear()
+        self.outgoing.clear()
         close_all((*self._fds, *(fd for frame in self._frames for fd in frame.fds)))
         self._fds.clear()
         self._frames.clear()
@@ -176,16 +169,16 @@ class Channel:
     def _next_parts(self) -> tuple[list[memoryview], Sequence[int]]:
         # Descriptors go with the first byte of their frame, and one call carries those of one frame only.
         parts: list[memoryview] = []
-        for part, fds in islice(self._outgoing, _MAX_PARTS):
+        for part, fds in islice(self.outgoing, _MAX_PARTS):
             if fds and parts:
                 break
             parts.append(part)
-        return parts, self._outgoing[0][1]
+        return parts, self.outgoing[0][1]
 
     def _wait(self, deadline: float | None) -> None:
         poll = select.poll()
         readable = 0 if self._at_end else select.POLLIN
-        poll.register(self._socket, readable | (select.POLLOUT if self._outgoing else 0))
+        poll.register(self._socket, readable | (select.POLLOUT if self.outgoing else 0))
         left = None if deadline is None else max(0.0, deadline - monotonic()) * 1000
         if not poll.poll(left):
             raise TimeoutError("the other end did not answer in time")
@@ -225,13 +218,12 @@ class Channel:
             if stop > filled:
                 break
             body = inbox[body_start:stop]
-            self._frames.append(
-                Frame(
-                    pickle.loads(inbox[start + _PREFIX.size : body_start]),
-                    bytes(body) if inbox is self._small else body,  # a large frame has its memory to itself
-                    tuple([self._fds.popleft() for _ in range(fd_count)]) if fd_count else (),
-                )
+            frame = (
+                pickle.loads(inbox[start + _PREFIX.size : body_start]),
+                bytes(body) if inbox is self._small else body,  # a large frame has its memory to itself
+                tuple([self._fds.popleft() for _ in range(fd_count)]) if fd_count else (),
             )
+            self._frames.append(tuple.__new__(Frame, frame))  # in half the time of `Frame(…)`
             start, stop = stop, stop + _PREFIX.size
         if start == filled and inbox is self._small:
             self._filled = 0

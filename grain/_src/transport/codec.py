@@ -66,25 +66,23 @@ def decode(head: Head, body: Body, leases: Leases | None = None) -> Any:
     """The object again; its large arrays view the worker's memory. To be called once for a message, or never."""
     _, table, body_slot = head
     if not table and body_slot is None:
-        return _unpacked(pickle.loads(body))
-    assert leases is not None
-    stream: Any = body if body_slot is None else leases.lease(body_slot)
-    by_id: dict[int, Lease] = {}
-    buffers: list[Lease | bytearray] = []
-    for entry in table:
-        slot_id = entry[0]
-        if slot_id == _IN_BODY:
-            start, length = entry[2:]
-            buffers.append(bytearray(memoryview(stream)[start : start + length]))
-        else:
-            if slot_id not in by_id:
-                by_id[slot_id] = leases.lease(entry)
-            buffers.append(by_id[slot_id])
-    return _unpacked(pickle.loads(stream, buffers=buffers))
-
-
-def _unpacked(decoded: Any) -> Any:
-    """Elements that came by columns again; each has memory of its own, or one that is kept would keep all of them."""
+        decoded = pickle.loads(body)
+    else:
+        assert leases is not None
+        stream: Any = body if body_slot is None else leases.lease(body_slot)
+        by_id: dict[int, Lease] = {}
+        buffers: list[Lease | bytearray] = []
+        for entry in table:
+            slot_id = entry[0]
+            if slot_id == _IN_BODY:
+                start, length = entry[2:]
+                buffers.append(bytearray(memoryview(stream)[start : start + length]))
+            else:
+                if slot_id not in by_id:
+                    by_id[slot_id] = leases.lease(entry)
+                buffers.append(by_id[slot_id])
+        decoded = pickle.loads(stream, buffers=buffers)
+    # Elements that came by columns get memory of their own, or one that is kept would keep all of them.
     return unpack(decoded, copy=True) if type(decoded) is Packed else decoded
 
 

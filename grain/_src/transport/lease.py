@@ -62,9 +62,10 @@ class Leases:
 
     def take_released(self) -> list[int]:
         """The ids of the slots that nobody looks at any more, each of them once."""
-        released = self._released
-        # Finalizers append while this runs: as many as there were at the start, no more.
-        return [released.popleft() for _ in range(len(released))]
+        waiting, released = self._released, []
+        while waiting:  # finalizers may append meanwhile
+            released.append(waiting.popleft())
+        return released
 
     def close(self) -> None:
         """Forgets the worker; memory is unmapped when the last array in it is collected."""

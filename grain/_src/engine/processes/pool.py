@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from grain._src.engine import processes
 from grain._src.engine.plan import Stage
 from grain._src.engine.processes.messages import BLOCK, DONE, FAILED, INIT, READY, SKIP, STAGE, UNKNOWN_MODULE
-from grain._src.engine.processes.process import WorkerProcess, end_all, how_it_ended
+from grain._src.engine.processes.process import Forks, WorkerProcess, end_all, how_it_ended
 from grain._src.engine.processes.task import Reply, Task
 from grain._src.errors import UnpicklableError, WorkerError
 from grain._src.nodes.stream import is_interrupt
@@ -62,7 +62,7 @@ class Pool:
         self._warned = False
         self._broken: BaseException | None = None
         self._end = weakref.finalize(self, end_all, self._workers, self._shared)
-        self._owner = os.getpid()
+        self._owner, self._forks = os.getpid(), Forks.count
 
     # What the iterators of stages call.
 
@@ -90,11 +90,10 @@ class Pool:
 
     def submit(self, task: Task, first: bool = False) -> None:
         """Hands a block to whoever is free; `first`, before those that wait already."""
-        self._check_open()
+        if len(self._workers) < self.num_workers or self._forks != Forks.count:
+            self.start()
         task.number = next(self._numbers)
         if (first or not self._waiting) and task.worker is None:
-            if len(self._workers) < self.num_workers:
-                self.start()
             worker = self._free_worker()
             if worker is not None:
                 self._send(worker, task)
@@ -115,18 +114,10 @@ class Pool:
                     with contextlib.suppress(ChannelClosed):
                         worker.channel.send((SKIP, task.number))
 
-    def wait_some(self) -> None:
-        """Waits until something arrives, a second at the most."""
-        self._step(1.0)
-
-    def poll(self) -> None:
-        """Takes in what has arrived, without waiting."""
-        self._step(0.0)
-
     @property
     def idle(self) -> bool:
         """Whether some worker has nothing to do."""
-        return not self._waiting and any(worker.ready and not worker.tasks for worker in self._workers)
+        return not self._waiting and self._idle_worker() is not None
 
     def start(self) -> None:
         """Starts the processes if they are not running."""
@@ -142,7 +133,7 @@ class Pool:
     def _check_open(self) -> None:
         if not self._end.alive:
             raise ValueError("Trying to advance a closed iterator: its worker processes have ended")
-        if os.getpid() != self._owner:
+        if self._forks != Forks.count:
             raise WorkerError(f"these workers belong to process {self._owner}: make another iterator in this one")
 
     def close(self) -> None:
@@ -205,27 +196,30 @@ class Pool:
         if task.stage not in worker.stages:
             # Pickled when it is needed, which is while the workers are still starting.
             shared = self._shared.get(task.stage) or self._dump(task.stage)
-            with contextlib.suppress(ChannelClosed):  # its end is noticed when it is read
+            with contextlib.suppress(ChannelClosed):
                 worker.channel.send((STAGE, task.stage), shared.payload, shared.fds)
             worker.stages.add(task.stage)
         if not worker.tasks:
             worker.since = time.monotonic()
         worker.tasks.append(task)
-        released = worker.leases.take_released()
-        with contextlib.suppress(ChannelClosed):
-            worker.channel.send((BLOCK, task.number, task.stage, released, task.request), task.body)
+        message = BLOCK, task.number, task.stage, worker.leases.take_released(), task.request
+        try:
+            worker.channel.send(message, task.body)
+        except ChannelClosed:  # its end is noticed when it is read
+            return
 
-    def _step(self, timeout: float) -> None:
-        """Reads and writes what the sockets allow; waits at most `timeout` for something to happen."""
-        self._check_open()
+    def step(self, timeout: float = 1.0) -> None:
+        """Reads and writes what the sockets allow; waits at most `timeout` seconds for something to happen."""
+        if not self._workers or self._forks != Forks.count:
+            self._check_open()
         if self._broken is not None:
             raise self._broken
         for worker in self._workers:
-            if worker.writing != worker.channel.wants_write:
-                worker.writing = not worker.writing
+            if worker.channel.outgoing or worker.writing:
+                worker.writing = bool(worker.channel.outgoing)
                 self._sockets.modify(worker.socket, select.POLLIN | (select.POLLOUT if worker.writing else 0))
         # While somebody has nothing to do we look now and then whether another one is stuck.
-        several = timeout > 0 and len(self._workers) > 1
+        several = timeout > 0 and self.num_workers > 1
         seconds = min(timeout, _STUCK_SECONDS) if several and self._stuck() else timeout
         if not self._all_start:
             seconds = min(seconds, _ALONE_SECONDS)
@@ -234,7 +228,15 @@ class Pool:
         ready = self._sockets.poll(1000 * seconds)
         try:
             for socket, events in ready:
-                self._exchange(self._by_socket[socket], events)
+                worker = self._by_socket[socket]
+                try:
+                    if events & select.POLLOUT:
+                        worker.channel.flush()
+                    if events & ~select.POLLOUT:  # something to read, or the end
+                        for frame in worker.channel.receive_ready():
+                            self._receive(worker, frame)
+                except ChannelClosed:
+                    self._bury(worker)
         except BaseException as error:
             if not is_interrupt(error):
                 raise
@@ -251,12 +253,7 @@ class Pool:
 
     def _stuck(self) -> WorkerProcess | None:
         """Returns a worker with a block in its queue that somebody who has nothing to do could compute."""
-        if self._waiting:
-            return None
-        for worker in self._workers:
-            if worker.ready and not worker.tasks:
-                break
-        else:
+        if self._waiting or self._idle_worker() is None:
             return None
         busiest = max(self._workers, key=lambda worker: len(worker.tasks))
         movable = len(busiest.tasks) > 1 and busiest.tasks[-1].worker is None and not busiest.tasks[-1].cancelled
@@ -272,18 +269,15 @@ class Pool:
             with contextlib.suppress(ChannelClosed):
                 stuck.channel.send((SKIP, task.number))
             task.number = next(self._numbers)
-            idle = next(worker for worker in self._workers if worker.ready and not worker.tasks)
+            idle = self._idle_worker()
+            assert idle is not None
             self._send(idle, task)
 
-    def _exchange(self, worker: WorkerProcess, events: int) -> None:
-        try:
-            if events & select.POLLOUT:
-                worker.channel.flush()
-            if events & ~select.POLLOUT:  # something to read, or the end
-                for frame in worker.channel.receive_ready():
-                    self._receive(worker, frame)
-        except ChannelClosed:
-            self._bury(worker)
+    def _idle_worker(self) -> WorkerProcess | None:
+        for worker in self._workers:
+            if worker.ready and not worker.tasks:
+                return worker
+        return None
 
     def _receive(self, worker: WorkerProcess, frame: Frame) -> None:
         match frame.message:
@@ -295,11 +289,14 @@ class Pool:
                 task = worker.tasks[0]
                 assert task.number == number
                 worker.since = time.monotonic()
-                failure = None if error is None else processes.decode_error(error)
-                if isinstance(failure, MemoryError) and not task.deaths:
-                    worker.condemn()  # a fresh one has more room; its end counts as a death of the block
-                    return
-                reply = Reply(failure, head, frame.body, worker.leases, marks, state, holes, seconds, nbytes, records)
+                failure = None
+                if error is not None:
+                    failure = processes.decode_error(error)
+                    if isinstance(failure, MemoryError) and not task.deaths:
+                        worker.condemn()  # a fresh one has more room; its end counts as a death of the block
+                        return
+                values = failure, head, frame.body, worker.leases, marks, state, holes, seconds, nbytes, records
+                reply = tuple.__new__(Reply, values)  # quicker than `Reply(…)`
                 if task.cancelled:
                     self._drop(reply)
                 else:

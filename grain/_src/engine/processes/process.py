@@ -40,6 +40,20 @@ _EXIT_SECONDS = 0.1
 _DYING_SECONDS = 5.0  # a core dump takes its time
 
 
+class Forks:
+    """How many forks made this process of the one that loaded this module: workers belong to who started them."""
+
+    count = 0
+
+    @classmethod
+    def add(cls) -> None:
+        cls.count += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=Forks.add)
+
+
 class WorkerProcess:
     """A worker as the training process sees it: the process, the channel, what it is doing."""
 

@@ -71,7 +71,7 @@ class RemoteIterator(DatasetIterator[Any]):
         self._fill()
         task = self._tasks[0]
         while task.reply is None:
-            self._pool.wait_some()
+            self._pool.step()
         self._tasks.popleft()
         self._take(task, task.reply)
 

@@ -15,6 +15,7 @@ class BlockSize:
         self._most = most
         self._unit = unit
         self.size = 1
+        self.nbytes = 0  # of the last blocks, the largest about
 
     def restart(self) -> None:
         """Begins with one again: who jumps wants one element soon."""
@@ -22,9 +23,12 @@ class BlockSize:
 
     def learn(self, task: Task, reply: Reply) -> None:
         """Takes note of what a block took."""
+        self.nbytes //= 2
+        if self.nbytes < reply.nbytes:
+            self.nbytes = reply.nbytes
         if reply.seconds < _SECONDS / 2 and reply.nbytes < _BYTES / 2:
             self.size = min(self._most, max(self.size, 2 * task.size))
-        elif reply.seconds > 2 * _SECONDS or reply.nbytes > 2 * _BYTES:
+        elif self.size > 1 and (reply.seconds > 2 * _SECONDS or reply.nbytes > 2 * _BYTES):
             self.size = max(1, min(self.size, task.size // 2))
         if reply.records > 1 and reply.seconds > _SECONDS / 8:  # the worker waits, and has threads for so many
             affordable = task.size * min(_MOST_BYTES / max(1, reply.nbytes), _MOST_SECONDS / reply.seconds)

@@ -139,7 +139,7 @@ class SpreadIterator(DatasetIterator[Any]):
         task = self._batches[0].task
         assert task is not None
         while task.reply is None:
-            self._pool.wait_some()
+            self._pool.step()
             self._fill()
         self._take(self._batches.popleft(), task.reply)
 

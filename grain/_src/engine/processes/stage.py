@@ -37,7 +37,7 @@ class StageIterator(DatasetIterator[Any]):
         self._tasks: deque[Task] = deque()
         self._blocks = BlockSize(max(1, _BLOCK_RECORDS // stage.unit), stage.unit * stage.root.parent.width)
         self._ahead = pool.num_workers * (1 + pool.buffer_size)
-        self._task_bytes = 0
+        self._alone = pool.num_workers == 1  # no element holds up anybody but its own worker
         self._drops = Drops(f"`{' → '.join(node.describe() for node in (stage.root.parent, *stage.chain[1:]))}`")
         self._plain: DatasetIterator[Any] | None = None  # what runs instead once a hole has turned up
         self._seek(self._positions.initial())
@@ -120,9 +120,9 @@ class StageIterator(DatasetIterator[Any]):
             raise StopIteration
         task = self._tasks[0]
         if task.reply is not None:
-            self._pool.poll()  # those who have finished get more to do, though nobody waits for them
+            self._pool.step(0.0)  # those who have finished get more to do, though nobody waits for them
         while task.reply is None:
-            self._pool.wait_some()
+            self._pool.step()
             if task.reply is None:
                 self._fill()
         self._tasks.popleft()
@@ -140,7 +140,7 @@ class StageIterator(DatasetIterator[Any]):
             rest.deaths = min(1, task.deaths)
             self._tasks.appendleft(rest)
             self._pool.submit(rest, first=True)
-        self._learn(task, reply)
+        self._blocks.learn(task, reply)
         self._fill()  # whoever computed it goes on while we look at it
         elements = reply.elements()
         error = reply.error
@@ -166,28 +166,25 @@ class StageIterator(DatasetIterator[Any]):
             stop = start + self._stage.unit if len(task.request) > 2 else task.request[1]
             error.add_note(f"grain: the elements are those made of positions {start} to {stop - 1}")
 
-    def _learn(self, task: Task, reply: Reply) -> None:
-        """Takes note of what a block took."""
-        self._task_bytes = max(reply.nbytes, self._task_bytes // 2)
-        self._blocks.learn(task, reply)
-
     def _window(self) -> int:
         """How many blocks may be under way."""
         window = self._ahead
         if self._tasks and self._tasks[0].reply is None and self._pool.idle:
             finished = sum(task.reply is not None for task in self._tasks)
             if finished > len(self._tasks) - self._pool.num_workers:  # all but those that hold everything up
-                affordable = _STALL_BYTES // max(1, self._task_bytes)
+                affordable = _STALL_BYTES // max(1, self._blocks.nbytes)
                 window = max(window, min(_STALL_BLOCKS * self._pool.num_workers, affordable))
         return window
 
     def _fill(self) -> None:
         """Asks for blocks as far ahead as the window allows."""
-        while len(self._tasks) < self._ahead or len(self._tasks) < self._window():
+        while len(self._tasks) < self._ahead or (not self._alone and len(self._tasks) < self._window()):
             start, state = self._next_position, self._next_state
             if start >= self._length:
                 return
-            stop = min(start + self._blocks.size * self._stage.unit, self._length)
+            stop = start + self._blocks.size * self._stage.unit
+            if stop > self._length:
+                stop = self._length
             task = Task(self._number, (state, stop), self._blocks.size)
             self._tasks.append(task)
             self._next_position, self._next_state = stop, self._positions.moved(state, stop)

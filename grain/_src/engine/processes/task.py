@@ -1,6 +1,6 @@
 """A block for a worker to compute, and its answer."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from grain._src.engine import processes
 from grain._src.errors import WorkerDied
@@ -44,34 +44,19 @@ class Task:
         self.reply = Reply(WorkerDied(f"a worker process {how} {times} while it computed the same elements"))
 
 
-class Reply:
+class Reply(NamedTuple):
     """What a worker answered: the DONE message, its body, and whose memory the elements are in."""
 
-    __slots__ = ("body", "error", "head", "holes", "leases", "marks", "nbytes", "records", "seconds", "state")
-
-    def __init__(
-        self,
-        error: BaseException | None = None,
-        head: Any = None,
-        body: bytes | memoryview = b"",
-        leases: Leases | None = None,
-        marks: Any = None,
-        state: dict[str, Any] | None = None,
-        holes: bool = False,
-        seconds: float = 0.0,
-        nbytes: int = 0,
-        records: int = 1,
-    ) -> None:
-        self.error = error
-        self.head = head
-        self.body = body
-        self.leases = leases
-        self.marks = marks
-        self.state = state
-        self.holes = holes
-        self.seconds = seconds
-        self.nbytes = nbytes
-        self.records = records
+    error: BaseException | None = None
+    head: Any = None
+    body: bytes | memoryview = b""
+    leases: Leases | None = None
+    marks: Any = None
+    state: dict[str, Any] | None = None
+    holes: bool = False
+    seconds: float = 0.0
+    nbytes: int = 0
+    records: int = 1
 
     def elements(self) -> list[Any]:
         """What the block gave, decoded; to be called once."""
