@@ -131,6 +131,99 @@ def test_a_function_that_stops_is_an_early_stop(make_fan, place):
     assert error is None or isinstance(error, EarlyStop)  # who reads alone ends, and whoever asked sees it is too soon
 
 
+@pytest.mark.parametrize("batch_size", [1, 2, 40])
+def test_threads_go_on_with_batches_of_any_size(batch_size):
+    fan, ds = Fan(4, workers=1), M.range(1000).map(waiting).batch(batch_size)
+    fanned = []
+    for _ in range(12):
+        read(fan, ds, range(80 // batch_size))
+        fanned.append(fan.fanned)
+    assert fanned == [True] * 12
+
+
+class Counted:
+    """Records that take their time to come, and know how often they were asked for."""
+
+    def __init__(self):
+        self.reads = []
+
+    def __len__(self):
+        return 1000
+
+    def __getitem__(self, index):
+        self.reads.append(index)
+        time.sleep(1e-3)
+        return index
+
+
+AHEAD = {
+    "elements": lambda ds: ds.shuffle(seed=1),
+    "batches": lambda ds: ds.batch(10),
+    "many batches": lambda ds: ds.batch(2),
+    "maps of batches": lambda ds: ds.batch(10).map(lambda batch: batch + 1),
+    "shuffled batches": lambda ds: ds.batch(10).shuffle(seed=2),
+    "batches of batches": lambda ds: ds.batch(5).batch(2),
+}
+
+
+@pytest.mark.parametrize("name", AHEAD)
+def test_threads_begin_with_the_next_block_and_read_nothing_twice(name):
+    source, upcoming = Counted(), []
+    fan = Fan(4, workers=1, upcoming=lambda: upcoming[0] if upcoming else None)
+    ds, plain = AHEAD[name](M.source(source)), AHEAD[name](M.range(1000))
+    width = ds._node.width
+    blocks = [np.arange(number, number + 40 // width) for number in range(0, 400 // width, 40 // width)]
+    for block in blocks[:2]:  # it finds out that reading waits
+        read(fan, ds, block)
+    source.reads.clear()
+    early = []
+    for number, block in enumerate(blocks[2:], 3):
+        upcoming[:] = [(ds._node, following) for following in blocks[number : number + 1]]
+        elements, error = read(fan, ds, block)
+        early.append(len(source.reads) - 40 * (number - 2))
+        assert error is None
+        assert np.array_equal(elements, [plain[int(at)] for at in block])
+    assert max(early) > 0
+    assert len(source.reads) == len(set(source.reads)) == 320
+
+
+@pytest.mark.parametrize("followed", [False, True])
+def test_a_next_block_that_does_not_come_is_forgotten(followed):
+    ds = M.range(1000).map(waiting)
+    fan = warmed()
+    fan._upcoming = lambda: (ds._node, np.arange(500, 540))
+    assert read(fan, ds, range(40)) == (list(range(40)), None)
+    assert fan._ahead is not None
+    fan._upcoming = lambda: None
+    if followed:
+        assert read(fan, ds, range(40, 80)) == (list(range(40, 80)), None)
+    else:
+        read(fan, ds, [])
+    assert fan._ahead is None
+
+
+def test_what_fails_in_the_next_block_fails_there():
+    def fails(x):
+        time.sleep(1e-3)
+        return 1 // (x - 60)
+
+    ds, fan = M.range(1000).map(fails).batch(5), warmed()
+    fan._upcoming = lambda: (ds._node, np.arange(8, 16))
+    assert len(read(fan, ds, range(8))[0]) == 8
+    fan._upcoming = lambda: None
+    elements, error = read(fan, ds, range(8, 16))
+    assert len(elements) == 4
+    assert isinstance(error, ZeroDivisionError)
+
+
+def test_a_mixture_begins_nothing_ahead_that_it_may_not_be_asked_for():
+    ds, fan = M.mix([M.range(1000).map(waiting).batch(20), M.range(1000).batch(20)]), warmed()
+    fan._upcoming = lambda: (ds._node, np.arange(6, 12))
+    read(fan, ds, range(6))  # too few to be handed out themselves: their elements are
+    assert fan.fanned
+    assert fan._ahead is None
+
+
 def test_afterwards_everybody_reads_for_himself():
     read(warmed(), M.range(100), range(40))
     threads = list(reading.stream(M.range(9).map(thread_of)._node, np.arange(9)))
@@ -149,7 +242,7 @@ class Remote:
 
 
 @pytest.mark.parametrize("num_threads", [0, 16])
-@pytest.mark.parametrize("batch_size", [None, 30])
+@pytest.mark.parametrize("batch_size", [None, 2, 30])
 def test_workers_read_with_as_many_threads_as_the_read_options_allow(num_threads, batch_size):
     ds = M.source(Remote())
     ds = ds.batch(batch_size) if batch_size else ds

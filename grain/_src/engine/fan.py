@@ -2,9 +2,9 @@
 
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import perf_counter, thread_time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from grain._src.nodes.base import EarlyStop, MapNode
 from grain._src.trees import Allocate
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 _ROUNDS = 16  # at the end of a block threads have nothing to do
 _PARTS = 2  # for each thread, so that one slow element does not keep all of them waiting
@@ -30,15 +30,40 @@ _PAUSE_BLOCKS = 100  # after which threads are tried again; twice as many after 
 _MOST_PAUSE_BLOCKS = 400
 
 
+Reads: TypeAlias = tuple[MapNode, IndexArray]
+_Part: TypeAlias = tuple[list[Any], BaseException | None, float, float, float]
+
+
+class _Ahead(NamedTuple):
+    """What threads have begun to read for the next block."""
+
+    node: MapNode
+    indices: IndexArray
+    parts: "deque[Future[_Part]]"
+
+
+class _Asked(Exception):
+    """Carries what threads would be asked for out of the pipeline that asks for it."""
+
+    def __init__(self, reads: Reads | None) -> None:
+        super().__init__()
+        self.reads = reads
+
+
 class Fan:
     """Reads for the thread that is within it; measures what it reads, and uses more threads where that helps.
 
     Args:
       most: how many threads at the most; one, or none, is the one that asks.
       workers: how many processes share the machine's cores.
+      upcoming: says what the next block is going to begin with, if that is known. Threads that have nothing to do at the
+        end of a block go on with it.
     """
 
-    def __init__(self, most: int, workers: int) -> None:
+    def __init__(self, most: int, workers: int, upcoming: Callable[[], Reads | None] = lambda: None) -> None:
+        self._upcoming = upcoming
+        self._ahead: _Ahead | None = None
+        self._ahead_before: _Ahead | None = None  # this block
         self._most = max(1, most)
         self._cores = max(1, (os.cpu_count() or 1) // workers)
         self._tuner = ThreadTuner(self._most, self._cores)
@@ -58,12 +83,15 @@ class Fan:
 
     def __enter__(self) -> None:
         reading.set_reader(self._read)
+        self._ahead_before = self._ahead
         self.fanned, self._read_records = False, 0
         self._wall, self._cpu = perf_counter(), thread_time()
 
     def __exit__(self, *exception: object) -> None:
         wall, cpu = perf_counter() - self._wall, thread_time() - self._cpu
         reading.set_reader(None)
+        if self._ahead is self._ahead_before:  # nobody has asked for it
+            self._forget()
         self._judge(wall / max(1, self._read_records))
         worth_it = wall > _WORTH_IT_SECONDS and not self._pause
         if not self.fanned and (self._warm or wall > _CLEARLY_WAITING * cpu):
@@ -89,15 +117,19 @@ class Fan:
             self._together.clear()
 
     def _read(self, node: MapNode, indices: IndexArray) -> Iterator[Any]:
+        together = self._worth_it(node, indices)
+        if together or node.width == 1:  # else they are counted when their elements are asked for
+            self._read_records += len(indices) * node.width
+        if not self._warm and self._most > 1 and node.width == 1:
+            return self._find_out(node, indices)
+        return self._read_together(node, indices) if together else node.stream(indices)
+
+    def _worth_it(self, node: MapNode, indices: IndexArray) -> bool:
+        """Whether several threads read this sooner."""
         threads, width = self._tuner.wanted, node.width
-        if width == 1:
-            self._read_records += len(indices)
         # A few batches leave threads without work: their elements, which they ask for in turn, do not.
         few = len(indices) < (_PARTS * threads if width > 1 else 2)
-        quick = self._alone * width * len(indices) < _WORTH_IT_SECONDS
-        if not self._warm and self._most > 1 and width == 1:
-            return self._find_out(node, indices)
-        return node.stream(indices) if threads == 1 or few or quick else self._read_together(node, indices, threads)
+        return threads > 1 and not few and self._alone * width * len(indices) >= _WORTH_IT_SECONDS
 
     def _find_out(self, node: MapNode, indices: IndexArray) -> Iterator[Any]:
         """Reads the first block: one by one, and the rest together as soon as it is clear that reading waits."""
@@ -117,20 +149,17 @@ class Fan:
                 if wall > max(_FIND_OUT_SECONDS, _CLEARLY_WAITING * cpu) and at < len(indices):
                     self._alone = wall / (at - 1)
                     self._tuner.observe(wall, cpu, 1, perf_counter())
-                    yield from self._read_together(node, indices[at:], self._tuner.wanted)
+                    yield from self._read_together(node, indices[at:])
                     return
 
-    def _read_together(self, node: MapNode, indices: IndexArray, threads: int) -> Iterator[Any]:
+    def _read_together(self, node: MapNode, indices: IndexArray) -> Iterator[Any]:
         self.fanned = True
-        pool = self._pool_of(threads)
-        allocate = memory.allocator()
-        seconds = self._alone * node.width * len(indices) / threads
-        rounds = max(_PARTS, round(seconds / _PART_SECONDS))
-        last = len(indices) - len(indices) // rounds  # where the last round begins
-        parts = [*_split(indices[:last], (rounds - 1) * threads), *_split(indices[last:], _LAST_PARTS * threads)]
-        waiting = deque([pool.submit(_read_part, node, part, allocate) for part in parts])
+        threads = self._tuner.wanted
+        waiting = self._begun(node, indices) or self._hand_out(node, indices, threads)
         try:
             while waiting:
+                if self._ahead is None and len(waiting) <= _LAST_PARTS * threads:
+                    self._begin_next(node, threads)
                 elements, error, wall, cpu, ended = waiting.popleft().result()
                 self._tuner.observe(wall, cpu, threads, ended)
                 yield from elements
@@ -139,6 +168,59 @@ class Fan:
         finally:
             for future in waiting:  # nobody asks for the rest
                 future.cancel()
+
+    def _hand_out(self, node: MapNode, indices: IndexArray, threads: int) -> "deque[Future[_Part]]":
+        pool = self._pool_of(threads)
+        allocate = memory.allocator()
+        seconds = self._alone * node.width * len(indices) / threads
+        rounds = max(_PARTS, round(seconds / _PART_SECONDS))
+        last = len(indices) - len(indices) // rounds  # where the last round begins
+        parts = [*_split(indices[:last], (rounds - 1) * threads), *_split(indices[last:], _LAST_PARTS * threads)]
+        return deque([pool.submit(_read_part, node, part, allocate) for part in parts])
+
+    def _begin_next(self, reading_now: MapNode, threads: int) -> None:
+        """Has threads begin with the next block as soon as they have nothing to do."""
+        upcoming = self._upcoming()
+        if upcoming is not None and _leads_to(upcoming[0], reading_now):
+            reads = self._foresee(*upcoming)
+            if reads is not None:
+                self._ahead = _Ahead(*reads, self._hand_out(*reads, threads))
+
+    def _foresee(self, node: MapNode, indices: IndexArray) -> Reads | None:
+        """Returns what threads will be asked for when `indices` of `node` are read; reads nothing."""
+        reading.set_reader(self._ask)
+        try:
+            next(reading.stream(node, indices), None)
+        except _Asked as asked:
+            return asked.reads
+        except Exception:  # the next block is going to meet it at its place
+            return None
+        finally:
+            reading.set_reader(self._read)
+        return None
+
+    def _ask(self, node: MapNode, indices: IndexArray) -> Iterator[Any]:
+        """In place of `_read`: comes to the same decision, and goes no further."""
+        if self._worth_it(node, indices):
+            raise _Asked((node, indices))
+        if node.width == 1:
+            raise _Asked(None)
+        return node.stream(indices)
+
+    def _begun(self, node: MapNode, indices: IndexArray) -> "deque[Future[_Part]] | None":
+        """Returns what was begun ahead, if it is this."""
+        ahead = self._ahead
+        if ahead is not None and ahead.node is node and np.array_equal(ahead.indices, indices):
+            self._ahead = None
+            return ahead.parts
+        self._forget()
+        return None
+
+    def _forget(self) -> None:
+        if self._ahead is not None:
+            for future in self._ahead.parts:
+                future.cancel()
+            self._ahead = None
 
     def _pool_of(self, threads: int) -> "ThreadPoolExecutor":
         if self._pool is None or self._threads != threads:
@@ -154,9 +236,14 @@ def _split(indices: IndexArray, count: int) -> list[IndexArray]:
     return np.array_split(indices, max(1, min(len(indices), count)))
 
 
-def _read_part(
-    node: MapNode, indices: IndexArray, allocate: Allocate | None
-) -> tuple[list[Any], BaseException | None, float, float, float]:
+def _leads_to(node: MapNode, wanted: MapNode) -> bool:
+    """Whether whoever reads `node` is bound to ask for `wanted` before anything else."""
+    while node is not wanted and len(node.parents) == 1 and isinstance(node.parents[0], MapNode):
+        node = node.parents[0]
+    return node is wanted
+
+
+def _read_part(node: MapNode, indices: IndexArray, allocate: Allocate | None) -> _Part:
     """Returns the elements before an error, the error, the wall and CPU time, and when it ended."""
     memory.set_allocator(allocate)
     elements: list[Any] = []

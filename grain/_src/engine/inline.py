@@ -7,6 +7,7 @@ import numpy as np
 
 from grain._src.engine.blocks import Block
 from grain._src.engine.tuning import Growth
+from grain._src.indexing.permutation import IndexArray
 from grain._src.nodes import reading
 from grain._src.nodes.base import MapNode
 
@@ -42,6 +43,16 @@ class InlineReader:
         self._expected = end
         ticks = repeat(True, end - position)
         return Block(compress(elements, ticks), ticks, end)
+
+    @property
+    def done(self) -> bool:
+        """Whether the last block was the last before `stop`."""
+        return self._expected >= self.stop
+
+    def upcoming(self, position: int, stop: int) -> IndexArray:
+        """Returns the indices of the block at `position` when `stop` is the end."""
+        size = self._growth.size if position == self._expected else self._growth.first
+        return np.arange(position, min(position + size, stop))
 
     def start(self, position: int) -> None:
         """There is nothing to do ahead."""

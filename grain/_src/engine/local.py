@@ -5,9 +5,10 @@ from itertools import islice
 from time import perf_counter
 from typing import Any, Protocol
 
-from grain._src.engine.fan import Fan
+from grain._src.engine.fan import Fan, Reads
 from grain._src.engine.inline import BLOCK_RECORDS, InlineReader
 from grain._src.engine.plan import Remote, Spread, Stage
+from grain._src.engine.positions import Positions
 from grain._src.engine.reader import ReaderIterator
 from grain._src.nodes.steps import ElementwiseIterator, StreamFilter
 from grain._src.nodes.stream import DatasetIterator, StreamNode
@@ -49,11 +50,23 @@ class Local(Protocol):
         """Returns what the block of `request` gives."""
 
 
-def make_local(stage: Stage | Spread | Remote, workers: int = 1, tick: Callable[[], None] = lambda: None) -> Local:
-    """Returns the stage at work, in one of `workers` processes; `tick` is called when it gets on."""
+def make_local(
+    stage: Stage | Spread | Remote,
+    workers: int = 1,
+    tick: Callable[[], None] = lambda: None,
+    upcoming: Callable[[], tuple[Any, ...] | None] = lambda: None,
+) -> Local:
+    """Returns the stage at work.
+
+    Args:
+      stage: what to run.
+      workers: how many processes run it.
+      tick: called when it gets on.
+      upcoming: returns the request after this one, if it is there.
+    """
     match stage:
         case Stage():
-            return LocalStage(stage, workers, tick)
+            return LocalStage(stage, workers, tick, upcoming)
         case Spread():
             return LocalSpread(stage)
         case Remote():
@@ -63,10 +76,18 @@ def make_local(stage: Stage | Spread | Remote, workers: int = 1, tick: Callable[
 class LocalStage:
     """A stage that is kept ready and sent from block to block."""
 
-    def __init__(self, stage: Stage, workers: int, tick: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        workers: int,
+        tick: Callable[[], None],
+        upcoming: Callable[[], tuple[Any, ...] | None],
+    ) -> None:
         self._stage = stage
+        self._positions = Positions(stage)
         self._tick = tick
-        self._fan = Fan(int(stage.root.read_options.num_threads), workers)
+        self._upcoming_request = upcoming
+        self._fan = Fan(int(stage.root.read_options.num_threads), workers, self._upcoming)
         self._reader = InlineReader(stage.root.parent, BLOCK_RECORDS)
         self._root = ReaderIterator(stage.root.parent, self._reader, stage.root.allow_nones)
         iterator: DatasetIterator[Any] = self._root
@@ -105,6 +126,14 @@ class LocalStage:
             kept = sorted(set(range(start, stop)).difference(holes))
             outcome.marks = [position + 1 for position in kept[: len(outcome.elements)]]
         return outcome
+
+    def _upcoming(self) -> Reads | None:
+        """Returns what the next block is going to read first, if this one has no more to read."""
+        request = self._upcoming_request() if self._reader.done else None
+        if request is None or len(request) > 2:  # one that killed its worker is taken output by output
+            return None
+        state, stop = request
+        return self._stage.root.parent, self._reader.upcoming(self._positions.of(state), stop)
 
     def _pull(self, elements: list[Any], marks: list[Any] | None, most: int | None) -> bool:
         """Takes the outputs, some at a time; says whether these are all."""

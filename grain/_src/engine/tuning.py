@@ -226,7 +226,7 @@ class Growth:
         self._quick = min(_MOST_SECONDS, parts * _QUICK_SECONDS)
         self._amortized = amortized
         self.size = min(size, most)
-        self._first = self.size
+        self.first = self.size
         self._most = most
         self._rate = float("inf")
 
@@ -242,5 +242,5 @@ class Growth:
 
     def restart(self) -> None:
         """Begins again, after a jump: who jumps wants one element soon."""
-        self.size = self._first
+        self.size = self.first
         self._rate = float("inf")

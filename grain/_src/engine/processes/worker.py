@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections import deque
+from functools import partial
 from typing import Any
 
 from grain._src import trees
@@ -54,14 +55,14 @@ class _Server:
         self._stages: dict[int, Local] = {}
         self._arena = Arena(0)
         self._workers = 1
+        self._frames: deque[Frame] = deque()  # received, and yet to be looked at
 
     def serve(self) -> None:
         self._channel.send((READY, False))
-        frames: deque[Frame] = deque()
         while True:
-            frames.extend(self._channel.receive_ready())  # a later frame may say that an earlier one is in vain
-            skipped = {frame.message[1] for frame in frames if frame.message[0] == SKIP}
-            frame = frames.popleft() if frames else self._channel.recv()
+            self._frames.extend(self._channel.receive_ready())
+            skipped = self._skipped()
+            frame = self._frames.popleft() if self._frames else self._channel.recv()
             match frame.message:
                 case (tag, task, stage, released, request) if tag == BLOCK:
                     self._arena.free(released)
@@ -73,6 +74,19 @@ class _Server:
                     self._stage(number, bytes(frame.body), frame.fds)
                 case (tag, index, count, budget) if tag == INIT:
                     self._init(index, count, budget, bytes(frame.body))
+
+    def _skipped(self) -> set[int]:
+        """The blocks of which a later frame says that they are in vain."""
+        return {frame.message[1] for frame in self._frames if frame.message[0] == SKIP}
+
+    def _upcoming(self, stage: int) -> tuple[Any, ...] | None:
+        """The request of the next block, if it has come and is for the same stage."""
+        with contextlib.suppress(ChannelClosed):  # which is noticed after this block
+            self._frames.extend(self._channel.receive_ready())
+        blocks = [frame.message for frame in self._frames if frame.message[0] == BLOCK]
+        skipped = self._skipped() if blocks else ()
+        _, task, number, _, request = next((block for block in blocks if block[1] not in skipped), (None,) * 5)
+        return request if task is not None and number == stage else None
 
     def _init(self, index: int, count: int, budget: int, body: bytes) -> None:
         self._arena = Arena(budget)
@@ -92,7 +106,8 @@ class _Server:
         gc.disable()
         try:
             with context.using(_SILENT):
-                self._stages[number] = make_local(load_shared(payload, fds), self._workers, self._beat)
+                work = load_shared(payload, fds)
+                self._stages[number] = make_local(work, self._workers, self._beat, partial(self._upcoming, number))
         except ModuleNotFoundError as error:
             self._channel.send((UNKNOWN_MODULE, number, error.name, processes.encode_error(error)))
         except BaseException as error:
