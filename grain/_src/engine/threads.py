@@ -224,6 +224,9 @@ class _Work:
             self._room.notify_all()
             self._woken = self._woken or perf_counter()
         now, cpu = perf_counter(), thread_time()
+        since, before = self._handed_out
+        if before:
+            self._tuner.consumed(now - since, cpu - self._consumer_cpu)
         self._handed_out, self._consumer_cpu = (now, len(elements)), cpu
         if self._tuner.trying:
             self._pace.restart()
@@ -274,7 +277,7 @@ class _Work:
             self._tuner.observe(ended - began, cpu, active, ended)
             if claim.alone and self._pace.probing:
                 self._pace.probe(ended - began, cpu, ended)
-            self._resize(ended - began, elements)
+            self._resize(ended - began, elements, active)
             if lane is not None and self._lane is None:
                 lane.position = claim.end
                 self._lane = lane
@@ -287,13 +290,13 @@ class _Work:
         self._lanes.observe(perf_counter() - began, end - start)
         return _Lane(elements, claim.generation, end)
 
-    def _resize(self, seconds: float, elements: list[Any]) -> None:
+    def _resize(self, seconds: float, elements: list[Any], active: int) -> None:
         if elements:
             # One element of each block stands for the rest; quickly up, slowly down.
             size = trees.nbytes(elements[-1])
             self._element_bytes = max(size, 0.9 * self._element_bytes + 0.1 * size)
             self._element_seconds += 0.2 * (seconds / len(elements) - self._element_seconds)
-            self._blocks.observe(seconds, len(elements))
+            self._blocks.observe(seconds / max(1, active), len(elements))  # so often one comes
 
     def _size(self) -> int:
         if self._alone and self._pace.probing:
