@@ -8,11 +8,21 @@ from benchmarks.data import batches
 from benchmarks.metrics import RECORDS
 from benchmarks.workload import Row
 
-WAIT, THREADS, BATCH = 0.002, 16, 64
+WAIT, THREADS = 0.002, 16
 ROWS = (
     Row("2 ms a read", RECORDS, {"workers": 0}, limit_times=THREADS),
-    # Threads that read a batch each finish their batches at the same time, every 0.13 s.
-    Row("2 ms a read, batches of 64 from 2 workers", RECORDS, {"workers": 2}, BATCH, THREADS, longer=3),
+    *(
+        # Threads that read a batch each finish their batches at the same time, every 0.13 s.
+        Row(
+            f"2 ms a read, batches of {batch} from 2 workers",
+            RECORDS,
+            {"workers": 2, "batch": batch},
+            batch,
+            THREADS,
+            longer=longer,
+        )
+        for batch, longer in ((64, 3), (8, 1))
+    ),
 )
 
 
@@ -25,25 +35,26 @@ class Remote:
         return index
 
 
-def with_grain(grain: Any, run: Any, workers: int) -> Any:
+def with_grain(grain: Any, run: Any, workers: int, batch: int = 0) -> Any:
     ds = grain.MapDataset.source(Remote()).shuffle(seed=1)
-    return run(ds.batch(BATCH) if workers else ds, workers)
+    return run(ds.batch(batch) if batch else ds, workers)
 
 
-def with_torch(_data: Any, run: Any, workers: int) -> Any:
-    return run(Remote(), workers, batch_size=BATCH if workers else None, shuffle=True)
+def with_torch(_data: Any, run: Any, workers: int, batch: int = 0) -> Any:
+    return run(Remote(), workers, batch_size=batch or None, shuffle=True)
 
 
-def with_spdl(spdl: Any, workers: int) -> Iterator[Any]:
+def with_spdl(spdl: Any, workers: int, batch: int = 0) -> Iterator[Any]:
     """Its way is threads in one process, so it has as many for all workers."""
     threads = THREADS * max(workers, 1)
     builder = spdl.PipelineBuilder().add_source(range(10**6)).pipe(Remote().__getitem__, concurrency=threads)
-    builder = builder.aggregate(BATCH) if workers else builder
+    builder = builder.aggregate(batch) if batch else builder
     pipeline = builder.add_sink(64).build(num_threads=threads)
     with pipeline.auto_stop():
         yield from pipeline
 
 
-def bare(workers: int) -> Iterator[Any]:
+def bare(workers: int, batch: int = 0) -> Iterator[Any]:
+    del workers
     reads = map(Remote().__getitem__, range(10**6))
-    return batches(reads, BATCH) if workers else reads
+    return batches(reads, batch) if batch else reads

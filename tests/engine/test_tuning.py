@@ -27,33 +27,6 @@ def test_reads_that_wait_get_as_many_threads_as_fit_into_the_waiting():
     assert watch(ThreadTuner(16, cores=2), lambda n: 8e-3, lambda n: 2e-3) in range(2, 6)
 
 
-def test_reads_that_wait_and_compute_get_as_many_as_keep_the_lock_busy():
-    def wall(threads):  # 5 ms of waiting, 1 ms with the lock: they begin to wait for each other at six
-        return ((6e-3) ** 4 + (threads * 1e-3) ** 4) ** 0.25
-
-    tuner = ThreadTuner(16, cores=2)
-    for _ in range(50):
-        tuner.consumed(wall=1e-3, cpu=0.0)
-    watch(tuner, wall, lambda n: 1e-3)
-    assert {watch(tuner, wall, lambda n: 1e-3, blocks=1) for _ in range(100)} in ({5}, {6})
-
-
-def test_a_consumer_that_computes_explains_one_more_turn():
-    for share, threads in ((0.0, {2}), (1.0, {1})):
-        tuner = ThreadTuner(16, cores=2)
-        for _ in range(50):
-            tuner.consumed(wall=1e-3, cpu=share * 1e-3)
-        # Half of it is waiting: for a source, or for a consumer that has the lock.
-        watch(tuner, lambda n: 1.3e-3 + 1e-3 * n, lambda n: 1e-3)
-        assert {watch(tuner, lambda n: 1.3e-3 + 1e-3 * n, lambda n: 1e-3, blocks=1) for _ in range(100)} == threads
-
-
-def test_threads_that_only_take_turns_go_one_by_one():
-    tuner = ThreadTuner(16, cores=1)
-    assert watch(tuner, lambda n: 2e-3, lambda n: 1e-5) == 16
-    assert watch(tuner, lambda n: 1e-3 * n, lambda n: 1e-3, blocks=200) == 1
-
-
 def test_never_more_than_allowed():
     assert watch(ThreadTuner(3, cores=8), lambda n: 1.0, lambda n: 1e-6) == 3
     assert watch(ThreadTuner(1, cores=8), lambda n: 1.0, lambda n: 1e-6) == 1

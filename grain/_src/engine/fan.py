@@ -94,8 +94,6 @@ class Fan:
             self._forget()
         self._judge(wall / max(1, self._read_records))
         worth_it = wall > _WORTH_IT_SECONDS and not self._pause
-        if self.fanned:
-            self._tuner.consumed(wall, cpu)
         if not self.fanned and (self._warm or wall > _CLEARLY_WAITING * cpu):
             self._tuner.observe(wall if worth_it else cpu, cpu, 1, perf_counter())
         if worth_it:

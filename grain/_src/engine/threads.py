@@ -224,9 +224,6 @@ class _Work:
             self._room.notify_all()
             self._woken = self._woken or perf_counter()
         now, cpu = perf_counter(), thread_time()
-        since, before = self._handed_out
-        if before:
-            self._tuner.consumed(now - since, cpu - self._consumer_cpu)
         self._handed_out, self._consumer_cpu = (now, len(elements)), cpu
         if self._tuner.trying:
             self._pace.restart()
@@ -284,7 +281,9 @@ class _Work:
         return elements, error
 
     def _open_lane(self, claim: "_Claim", start: int) -> "_Lane":
-        end = min(max(claim.end, start + self._lanes.size), self._length)
+        # Where several threads claim blocks the next one is somebody else's.
+        ahead = self._lanes.size if claim.alone or self._tuner.wanted == 1 else 0
+        end = min(max(claim.end, start + ahead), self._length)
         began = perf_counter()
         elements = self._node.stream(np.arange(start, end))
         self._lanes.observe(perf_counter() - began, end - start)

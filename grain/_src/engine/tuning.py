@@ -24,8 +24,8 @@ class ThreadTuner:
     """Learns from the wall time and the CPU time of each block how many threads to use.
 
     The ratio of the two says how many threads fit into a block's waiting. But threads that only take turns at the
-    interpreter lock wait for each other too: n of them make it n, and a consumer that computes meanwhile makes it n + 1. So
-    their number grows only while the ratio is well above what taking turns explains, and shrinks when that explains it.
+    interpreter lock wait for each other too: n of them, and the consumer, make it n + 1. So their number grows only
+    while the ratio is well above what taking turns explains, and shrinks when taking turns explains it.
 
     Code that computes but releases the lock is worth a thread for each core, which a short trial tells: two threads that
     compute at once get more CPU time than the time that passes. Those that take turns do not, whether the turns change
@@ -39,7 +39,6 @@ class ThreadTuner:
         self._wall = 0.0
         self._cpu = 0.0
         self._blocks = 0  # since the number of threads changed
-        self._consumer = 0.0, 0.0  # the wall and the CPU time between two blocks that it takes
         self._computing = 1  # how many threads code that computes is worth
         self._trial: _Trial | None = None
         self._now = 0.0
@@ -63,22 +62,11 @@ class ThreadTuner:
         if self._wall < _LONG_ENOUGH:
             self._want(max(self._computing, self.wanted // 2))
             return
-        ratio, threads, share = self._wall / max(self._cpu, 1e-6), self.wanted, self._consumer_share
-        if ratio > 1.3 * threads + 0.7 + share * (0.2 * threads + 0.8):
-            self._want(min(self._most, max(threads + 1, min(int(ratio), max(2 * threads, int(ratio / 2))))))
-        elif ratio < 1.1 * (threads + share):
-            self._want(max(self._computing, min(threads - 1, int(0.85 * ratio))))
-
-    def consumed(self, wall: float, cpu: float) -> None:
-        """Takes note that the consumer came for another block after so long, of which it computed for `cpu` seconds."""
-        before, computed = self._consumer
-        self._consumer = before + _SMOOTHING * (wall - before), computed + _SMOOTHING * (cpu - computed)
-
-    @property
-    def _consumer_share(self) -> float:
-        """How much of its time the consumer computes; all of it, as long as that is not known."""
-        wall, cpu = self._consumer
-        return min(1.0, cpu / wall) if wall else 1.0
+        ratio = self._wall / max(self._cpu, 1e-6)
+        if ratio > 1.5 * (self.wanted + 1):
+            self._want(min(self._most, max(2 * self.wanted, int(ratio / 2))))
+        elif ratio < 1.25 * self.wanted:
+            self._want(max(self._computing, self.wanted // 2))
 
     @property
     def one_is_enough(self) -> bool:
