@@ -45,6 +45,15 @@ def test_a_row_is_measured_twice_and_again_until_its_two_best_values_agree(measu
     assert found["wild"]["best"] == 120
 
 
+def test_all_contestants_of_a_row_are_measured_equally_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = {"ours": iter([100, 101, 50, 103, 7]), "reference": iter([100, 50, 120, 118, 7])}
+    monkeypatch.setattr(Bench, "_install", lambda _bench, _names: None)
+    monkeypatch.setattr(Bench, "_once", lambda _bench, _row, name, _setting: next(numbers[name]))
+    results = Bench(repetitions=5, seconds=0.1).run([row("uneven", contestants=["ours", "reference"])])
+    values = {who: entry["values"] for who, entry in results["cheap"]["rows"]["uneven"]["contestants"].items()}
+    assert values == {"ours": [100, 101, 50, 103], "reference": [100, 50, 120, 118]}
+
+
 def test_values_that_never_agree_are_given_up_after_so_many_repetitions(measured: Any) -> None:
     assert measured({"wild": [1, 2, 4, 8, 16, 32]})["wild"]["values"] == [1, 2, 4, 8, 16]
 
