@@ -188,6 +188,29 @@ def test_an_element_that_kills_takes_no_other_with_it(kind, count):
     assert seen == {"elements": 5000, "batches": 5000 // 7, "filtered": 3333}[kind]
 
 
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("batch_size", [None, 5, 40])
+def test_an_element_that_kills_while_threads_read_others_takes_none_of_them_with_it(batch_size, count):
+    """They read what comes after it in its block, and the beginning of the next block too."""
+
+    def work(x):
+        time.sleep(1e-3)
+        if x == 1501:
+            os._exit(1)
+        return x
+
+    ds = M.range(2500).map(work)
+    ds = ds.batch(batch_size) if batch_size else ds
+    seen = 0
+    with pytest.warns(RuntimeWarning, match="is replaced"):
+        with iter(ds.to_iter_dataset().mp_prefetch(workers(count))) as it:
+            with pytest.raises(WorkerDied):
+                for _ in it:
+                    seen += 1
+            assert it.get_state() == {"next_index": seen}
+    assert seen == 1501 // (batch_size or 1)
+
+
 def test_a_worker_that_gets_on_is_not_silent():
     def work(x):
         time.sleep(0.001 if x < 200 else 0.15)

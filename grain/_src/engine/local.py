@@ -1,6 +1,7 @@
 """Runs a stage inline over one block: what a worker does with a request."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from itertools import islice
 from time import perf_counter
 from typing import Any, Protocol
@@ -114,7 +115,8 @@ class LocalStage:
         marks: list[Any] | None = [] if self._marked else None
         outcome.marks = marks
         try:
-            with self._fan:
+            # One that killed its worker is read record by record, to know which it is.
+            with self._fan if most is None else nullcontext():
                 if not self._pull(outcome.elements, marks, most):
                     outcome.state = self._iterator.get_state()
         except BaseException as error:
@@ -130,7 +132,7 @@ class LocalStage:
     def _upcoming(self) -> Reads | None:
         """Returns what the next block is going to read first, if this one has no more to read."""
         request = self._upcoming_request() if self._reader.done else None
-        if request is None or len(request) > 2:  # one that killed its worker is taken output by output
+        if request is None or len(request) > 2:  # that one killed its worker, and is read record by record
             return None
         state, stop = request
         return self._stage.root.parent, self._reader.upcoming(self._positions.of(state), stop)
