@@ -18,6 +18,30 @@ def watch(tuner, wall, cpu, blocks=40, starving=True, at_once=lambda n: n):
     return tuner.wanted
 
 
+class Mixed:
+    """Reads that wait, and then compute with the interpreter lock: as many fit as the computing leaves time for."""
+
+    def __init__(self, waits, computes):
+        self.waits, self.computes = waits, computes
+
+    def pace(self, threads):
+        """Blocks a second."""
+        return min(threads / (self.waits + self.computes), 1 / self.computes)
+
+    def watch(self, tuner, seconds, starving=True, cores=1.0):
+        """Runs for so long, `cores` of which this process gets; returns the numbers of threads that were wanted."""
+        wanted, ended, end = set(), tuner._now, tuner._now + seconds
+        while ended < end:
+            if starving:
+                tuner.starved()
+            threads = tuner.wanted
+            ended += 1 / (cores * self.pace(threads))
+            wall = threads / (cores * self.pace(threads))
+            tuner.observe(wall, self.computes, threads, ended, elements=4)
+            wanted.add(tuner.wanted)
+        return wanted
+
+
 def test_it_begins_with_one():
     assert ThreadTuner(16).wanted == 1
 
@@ -110,6 +134,60 @@ def test_threads_go_when_blocks_become_short():
     tuner = ThreadTuner(16, cores=2)
     assert watch(tuner, lambda n: 2e-3, lambda n: 1e-5) == 16
     assert watch(tuner, lambda n: 1e-5, lambda n: 1e-5, blocks=200, starving=False) == 1
+
+
+def test_reads_that_wait_and_compute_get_the_threads_with_which_they_are_quickest():
+    for waits, computes in ((1e-3, 2e-4), (4e-3, 4e-4), (1e-3, 5e-4), (5e-2, 1e-2)):
+        work, tuner = Mixed(waits, computes), ThreadTuner(16, cores=2)
+        work.watch(tuner, 400 * (waits + computes) + 3)
+        assert work.pace(tuner.wanted) > 0.9 * work.pace(16), (waits, computes, tuner.wanted)
+
+
+def test_a_consumer_that_never_waits_needs_no_contest():
+    tuner = ThreadTuner(16, cores=2)
+    careful = Mixed(1e-3, 2e-4).watch(tuner, 5.0, starving=False)
+    assert max(careful) <= 4
+    assert not tuner.trying
+
+
+def test_code_that_computes_while_others_have_the_cores_keeps_its_one_thread():
+    tuner = ThreadTuner(16, cores=2)
+    wanted = Mixed(0.0, 1e-3).watch(tuner, 30.0, cores=0.4)
+    assert tuner.wanted == 1
+    assert wanted == {1, 2}  # a second one was tried
+
+
+def test_threads_that_a_contest_found_go_when_reading_waits_no_more():
+    tuner = ThreadTuner(16, cores=2)
+    Mixed(1e-3, 2e-4).watch(tuner, 5.0)
+    assert tuner.wanted > 4
+    Mixed(0.0, 5e-4).watch(tuner, 30.0)
+    assert tuner.wanted == 1
+
+
+def test_they_go_also_if_they_keep_the_consumer_from_waiting():
+    tuner = ThreadTuner(16, cores=2)
+    Mixed(1e-3, 2e-4).watch(tuner, 5.0)
+    assert tuner.wanted > 4
+    assert watch(tuner, lambda n: 1.5e-3, lambda n: 1e-3, blocks=200, starving=False) == 1
+
+
+def test_contests_become_rare():
+    tuner, began, contests = ThreadTuner(16, cores=2), None, 0
+    for _ in range(3000):
+        Mixed(1e-3, 2e-4).watch(tuner, 0.1)
+        contests += tuner._contest is not None and tuner._contest is not began
+        began = tuner._contest
+    assert contests < 20  # in five minutes
+
+
+def test_a_contest_is_called_off_if_threads_do_not_come():
+    tuner = ThreadTuner(16, cores=2)
+    Mixed(1e-3, 2e-4).watch(tuner, 0.1)
+    for number in range(1000):
+        tuner.starved()
+        tuner.observe(3e-3, 2e-4, 4, 1.0 + number * 1e-3, elements=4)
+    assert not tuner.trying
 
 
 class Loop:

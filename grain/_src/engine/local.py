@@ -16,7 +16,7 @@ from grain._src.nodes.stream import DatasetIterator, StreamNode
 from grain._src.transport.codec import decode
 
 _LATE_SECONDS = 0.5  # after which a block goes back in parts
-_QUICK_SECONDS = 1e-3  # outputs that are had sooner are taken more at a time
+_QUICK_SECONDS = 1e-3  # so many outputs are taken at a time
 _MOST_AT_ONCE = 64
 
 
@@ -148,11 +148,10 @@ class LocalStage:
             now = perf_counter()
             if len(elements) == most or (now - began > _LATE_SECONDS and not self._fan.fanned):
                 return False
-            if now - at < _QUICK_SECONDS:
-                count = min(2 * count, _MOST_AT_ONCE)
-            else:
-                count = 1
+            if now - at >= _QUICK_SECONDS:
                 self._tick()
+            affordable = int(count * _QUICK_SECONDS / max(1e-9, now - at))
+            count = max(1, min(affordable, 2 * count, _MOST_AT_ONCE))
             at = now
 
     def _pull_some(self, elements: list[Any], marks: list[Any] | None, count: int) -> bool:

@@ -24,7 +24,7 @@ _OWN_SECONDS = 2e-7  # for an element: so little of its own does such a consumer
 _CHEAP_SHARE = 1 / 8  # of the time of a consumer that computes: so little reading it can as well do itself
 _BUSY_SHARE = 0.8  # of its time does such a consumer compute
 _LONG_LOCK_WAIT = 1e-3  # seconds until a thread gets the interpreter lock, which who keeps it lends every 5 ms
-_BREATH_SECONDS = 5e-5
+_BREATH_SECONDS = 1e-5  # and what the system's timer adds, 50 µs mostly, which is enough for a thread to wake up
 _AWAY_SECONDS = 10e-3  # after which such a consumer has something else to do
 _MOST_AWAY_SECONDS = 80e-3  # the longer it has not been away, the less often a thread looks
 _ALONE_BYTES = 256 << 10
@@ -271,7 +271,7 @@ class _Work:
             error, lane = EarlyStop() if isinstance(raised, StopIteration) else raised, None
         ended, cpu = perf_counter(), thread_time() - cpu
         with self._lock:
-            self._tuner.observe(ended - began, cpu, active, ended)
+            self._tuner.observe(ended - began, cpu, active, ended, len(elements))
             if claim.alone and self._pace.probing:
                 self._pace.probe(ended - began, cpu, ended)
             self._resize(ended - began, elements, active)

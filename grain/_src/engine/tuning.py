@@ -2,15 +2,15 @@
 
 import os
 
+from grain._src.engine.trials import Contest, Trial
+
 _LONG_ENOUGH = 2e-4  # seconds; shorter blocks say nothing about waiting
 _SMOOTHING = 0.2
-_TRIAL_BLOCKS = 8
-_TRIAL_SECONDS = 0.03
-_LONG_TRIAL_BLOCKS = 5  # so few say enough when they took as long as this
-_LONG_TRIAL_SECONDS = 0.15
 _RETRY_SECONDS = 5.0  # after a trial that failed; twice as long after the next
 _MOST_RETRY_SECONDS = 300.0
 _PARALLEL = 0.3  # of another core is what one more thread has to get
+_REMATCH_SECONDS = 2.0  # after a contest that changed nothing; twice as long after the next
+_MOST_REMATCH_SECONDS = 60.0
 _PACE_BLOCKS = 8
 _PACE_SECONDS = 0.05
 _SOONER = 1.1  # so many times has to be what is worth a change
@@ -27,6 +27,9 @@ class ThreadTuner:
     interpreter lock wait for each other too: n of them, and the consumer, make it n + 1. So their number grows only
     while the ratio is well above what taking turns explains, and shrinks when taking turns explains it.
 
+    That is careful: code that waits and then computes could do with more, but so looks code that computes while others
+    have the cores. Where the consumer has to wait, a contest tells: more threads must give more elements a second.
+
     Code that computes but releases the lock is worth a thread for each core, which a short trial tells: two threads that
     compute at once get more CPU time than the time that passes. Those that take turns do not, whether the turns change
     within a block, which then takes twice its CPU time, or between blocks.
@@ -39,15 +42,28 @@ class ThreadTuner:
         self._wall = 0.0
         self._cpu = 0.0
         self._blocks = 0  # since the number of threads changed
+        self._starved = 0  # how often the consumer has waited meanwhile
+        self._elements = 0  # of the last block
         self._computing = 1  # how many threads code that computes is worth
-        self._trial: _Trial | None = None
+        self._trial: Trial | None = None
         self._now = 0.0
         self._next_trial = 0.0  # not before this
         self._pause = 0.0  # since the last trial, if it failed
+        self._worth = 1  # how many threads a contest has found to be worth having
+        self._contest: Contest | None = None
+        self._upwards = True  # whether the next one is about more of them, or about fewer
+        self._next_contest = 0.0
+        self._contest_pause = _REMATCH_SECONDS
 
-    def observe(self, wall: float, cpu: float, threads: int, ended: float) -> None:
-        """Takes note of a block that was computed until `ended`, while `threads` threads were at work."""
+    def observe(self, wall: float, cpu: float, threads: int, ended: float, elements: int = 0) -> None:
+        """Takes note of a block of elements that was computed until `ended`, while `threads` threads were at work.
+
+        Without the number of elements there are no contests.
+        """
         self._now = ended
+        if self._contest is not None:
+            self._continue_contest(self._contest, elements, threads, ended)
+            return
         if self._trial is not None:
             if threads > self._computing:  # else it was begun before the trial
                 self._continue_trial(self._trial, wall, cpu, ended)
@@ -57,28 +73,40 @@ class ThreadTuner:
         self._wall += _SMOOTHING * (wall - self._wall) if self._wall else wall
         self._cpu += _SMOOTHING * (cpu - self._cpu) if self._cpu else cpu
         self._blocks += 1
+        self._elements = elements
         if self._blocks < self.wanted:
             return
         if self._wall < _LONG_ENOUGH:
+            self._worth = 1
             self._want(max(self._computing, self.wanted // 2))
             return
-        ratio = self._wall / max(self._cpu, 1e-6)
-        if ratio > 1.5 * (self.wanted + 1):
-            self._want(min(self._most, max(2 * self.wanted, int(ratio / 2))))
-        elif ratio < 1.25 * self.wanted:
-            self._want(max(self._computing, self.wanted // 2))
+        if self._ratio < self.wanted / 2:  # they do not even all wait for each other
+            self._worth = 1
+        if self._ratio > 1.5 * (self.wanted + 1):
+            self._want(min(self._most, max(2 * self.wanted, int(self._ratio / 2))))
+        elif self._take_turns and self.wanted > self._worth and not self._begin_contest(upwards=False):
+            self._want(max(self._computing, self._worth, self.wanted // 2))
+
+    @property
+    def _ratio(self) -> float:
+        return self._wall / max(self._cpu, 1e-6)
+
+    @property
+    def _take_turns(self) -> bool:
+        """Whether the threads may do nothing but that."""
+        return self._ratio < 1.25 * self.wanted
 
     @property
     def one_is_enough(self) -> bool:
         """Whether elements are computed, not waited for, and by now it is known that more threads are of no use."""
         tried = self._wall < _LONG_ENOUGH or self._pause or self._cores == 1
-        settled = self.wanted == 1 and self._trial is None and self._blocks > 2
+        settled = self.wanted == 1 and not self.trying and self._blocks > 2
         return settled and self._wall < 2 * self._cpu and bool(tried)
 
     @property
     def trying(self) -> bool:
-        """Whether one more thread is being tried."""
-        return self._trial is not None
+        """Whether another number of threads is being tried."""
+        return self._trial is not None or self._contest is not None
 
     @property
     def computes(self) -> bool:
@@ -87,16 +115,48 @@ class ThreadTuner:
 
     def _want(self, threads: int) -> None:
         if threads != self.wanted:
-            self.wanted, self._blocks = threads, 0
+            self.wanted, self._blocks, self._starved = threads, 0, 0
 
     def starved(self) -> None:
-        """Takes note that the consumer had to wait: for code that computes, another thread may be worth a trial."""
-        due = self._blocks > 2 and self._now >= self._next_trial
-        if self._trial is None and self.computes and due and self.wanted == self._computing < self._cores:
-            self._trial = _Trial()
-            self._want(self._computing + 1)
+        """Takes note that the consumer had to wait: it may be worth a trial to have more threads."""
+        self._starved += 1
+        if not self.trying and self._blocks > 2:
+            if not self.computes:
+                self._begin_contest(self._upwards or self._worth < self.wanted or not self._take_turns)
+            elif self._now >= self._next_trial and self.wanted == self._computing < self._cores:
+                self._trial = Trial()
+                self._want(self._computing + 1)
 
-    def _continue_trial(self, trial: "_Trial", wall: float, cpu: float, ended: float) -> None:
+    def _begin_contest(self, upwards: bool) -> bool:
+        """Begins one if it is time for it, and the consumer waits; says whether it did."""
+        threads = self.wanted
+        starving = 2 * threads * self._starved >= self._blocks
+        if not self._elements or not starving or self._blocks < threads or self._now < self._next_contest:
+            return False
+        self._upwards = upwards
+        rival = min(self._most, 2 * threads) if upwards else max(1, threads // 2)
+        if rival == threads:
+            self._put_off_contest()
+            return False
+        self._contest = Contest(min(threads, rival), max(threads, rival))
+        self._want(self._contest.threads)
+        return True
+
+    def _continue_contest(self, contest: Contest, elements: int, threads: int, ended: float) -> None:
+        contest.add(elements, threads, ended, self._starved)
+        if not contest.over:
+            self._want(contest.threads)
+            return
+        self._contest = None
+        known, self._worth = self._worth, contest.winner
+        if contest.winner == (contest.few if self._upwards else known):
+            self._put_off_contest()
+        else:  # who wins goes on
+            self._upwards = contest.winner == contest.more
+            self._contest_pause = _REMATCH_SECONDS
+        self._want(contest.winner)
+
+    def _continue_trial(self, trial: Trial, wall: float, cpu: float, ended: float) -> None:
         trial.add(wall, cpu, ended)
         if trial.over:
             self._trial = None
@@ -108,37 +168,10 @@ class ThreadTuner:
             self._next_trial = ended + self._pause
             self._want(self._computing)
 
-
-class _Trial:
-    """What blocks took while one more thread was at work."""
-
-    def __init__(self) -> None:
-        self._blocks: list[tuple[float, float, float]] = []  # when they began and ended, and their CPU time
-
-    def add(self, wall: float, cpu: float, ended: float) -> None:
-        self._blocks.append((ended - wall, ended, cpu))
-
-    @property
-    def over(self) -> bool:
-        """Whether it says enough."""
-        count, wall = len(self._blocks), sum(ended - began for began, ended, _ in self._blocks)
-        return (count >= _TRIAL_BLOCKS and wall >= _TRIAL_SECONDS) or (
-            count >= _LONG_TRIAL_BLOCKS and wall >= _LONG_TRIAL_SECONDS
-        )
-
-    @property
-    def parallelism(self) -> float:
-        """The CPU time that blocks got while time passed in which some block was under way."""
-        # From the end of the first on as many blocks end as begin.
-        until = min(ended for _, ended, _ in self._blocks)
-        got = passed = 0.0
-        for began, ended, cpu in sorted(self._blocks):
-            if ended > until:
-                passed += ended - max(began, until)
-                until = ended
-            got += cpu
-        first = min(self._blocks, key=lambda block: block[1])
-        return (got - first[2]) / max(passed, 1e-9)
+    def _put_off_contest(self) -> None:
+        self._upwards = not self._upwards
+        self._next_contest = self._now + self._contest_pause
+        self._contest_pause = min(2 * self._contest_pause, _MOST_REMATCH_SECONDS)
 
 
 class Pace:
