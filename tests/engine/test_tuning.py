@@ -150,6 +150,12 @@ def test_a_consumer_that_never_waits_needs_no_contest():
     assert not tuner.trying
 
 
+def test_there_is_no_contest_about_short_blocks():
+    tuner = ThreadTuner(16, cores=2)
+    assert Mixed(8e-5, 2e-5).watch(tuner, 1.0) == {1}
+    assert not tuner.trying
+
+
 def test_code_that_computes_while_others_have_the_cores_keeps_its_one_thread():
     tuner = ThreadTuner(16, cores=2)
     wanted = Mixed(0.0, 1e-3).watch(tuner, 30.0, cores=0.4)

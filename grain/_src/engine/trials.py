@@ -8,6 +8,7 @@ _ROUND_BLOCKS = 3  # of each thread, and
 _ROUND_SECONDS = 0.08  # make a round of a contest
 _ROUNDS = 4
 _AHEAD = 1.1  # so many times as many elements a second, and never fewer, must more threads give
+_FAR_AHEAD = 1.25  # which two rounds show as well
 
 
 class Trial:
@@ -64,7 +65,10 @@ class Contest:
 
     @property
     def over(self) -> bool:
-        return self._decided or len(self._paces) == _ROUNDS
+        """Whether other rounds would change nothing."""
+        if self._decided or len(self._paces) == _ROUNDS:
+            return True
+        return len(self._paces) == 2 and not self._paces[0] < self._paces[1] < _FAR_AHEAD * self._paces[0]
 
     @property
     def winner(self) -> int:

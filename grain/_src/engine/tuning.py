@@ -9,6 +9,8 @@ _SMOOTHING = 0.2
 _RETRY_SECONDS = 5.0  # after a trial that failed; twice as long after the next
 _MOST_RETRY_SECONDS = 300.0
 _PARALLEL = 0.3  # of another core is what one more thread has to get
+_SURE_RATIO = 2.4  # is more than what a thread and a consumer that take turns make of it; and
+_SURE_BLOCKS = 8  # such blocks in a row call for a contest
 _REMATCH_SECONDS = 2.0  # after a contest that changed nothing; twice as long after the next
 _MOST_REMATCH_SECONDS = 60.0
 _PACE_BLOCKS = 8
@@ -44,6 +46,7 @@ class ThreadTuner:
         self._blocks = 0  # since the number of threads changed
         self._starved = 0  # how often the consumer has waited meanwhile
         self._elements = 0  # of the last block
+        self._waited = 0  # how many blocks in a row, the last one included, the times clearly speak of waiting
         self._computing = 1  # how many threads code that computes is worth
         self._trial: Trial | None = None
         self._now = 0.0
@@ -74,6 +77,7 @@ class ThreadTuner:
         self._cpu += _SMOOTHING * (cpu - self._cpu) if self._cpu else cpu
         self._blocks += 1
         self._elements = elements
+        self._waited = self._waited + 1 if self._ratio > _SURE_RATIO else 0
         if self._blocks < self.wanted:
             return
         if self._wall < _LONG_ENOUGH:
@@ -130,8 +134,10 @@ class ThreadTuner:
     def _begin_contest(self, upwards: bool) -> bool:
         """Begins one if it is time for it, and the consumer waits; says whether it did."""
         threads = self.wanted
+        due = self._now >= self._next_contest and self._blocks >= threads
+        waits = self._wall >= _LONG_ENOUGH and self._waited >= _SURE_BLOCKS
         starving = 2 * threads * self._starved >= self._blocks
-        if not self._elements or not starving or self._blocks < threads or self._now < self._next_contest:
+        if not (self._elements and due and waits and starving):
             return False
         self._upwards = upwards
         rival = min(self._most, 2 * threads) if upwards else max(1, threads // 2)
