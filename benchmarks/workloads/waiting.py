@@ -32,7 +32,7 @@ ROWS = (
         16,
         6,
         only=("ours", "reference", "limit"),
-        longer=4,
+        longer=12,
     ),
 )
 
