@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import grain
-from grain._src.engine import threads, tuning
+from grain._src.engine import threads, trials, tuning
 from grain._src.engine.threads import ThreadedReader
 from grain.experimental import ThreadPrefetchIterDataset
 
@@ -389,3 +389,42 @@ def test_elements_stay_in_order_while_threads_rest_and_go_on(monkeypatch):
                     time.sleep(0.012)
                 elif not waits:
                     sum(range(1000))
+
+
+def test_elements_and_errors_stay_in_order_while_their_number_is_being_contested(monkeypatch):
+    monkeypatch.setattr(tuning, "_REMATCH_SECONDS", 5e-3)
+    monkeypatch.setattr(tuning, "_MOST_REMATCH_SECONDS", 5e-3)
+    monkeypatch.setattr(trials, "_ROUND_SECONDS", 1e-3)
+    contests = []
+
+    class Contest(trials.Contest):
+        def __init__(self, few, more):
+            super().__init__(few, more)
+            contests.append((few, more))
+
+    monkeypatch.setattr(tuning, "Contest", Contest)
+
+    def read(index):
+        time.sleep(5e-4)
+        sum(range(10_000))
+        if index % 97 == 0:
+            raise ValueError(index)
+        return index
+
+    it = iter(M.range(10**9).map(read).to_iter_dataset())
+    expected, rng, deadline = 1, np.random.default_rng(0), time.monotonic() + 60
+    with it:
+        it.set_state({"next_index": expected})
+        while len(contests) < 10 or len(set(contests)) < 2:
+            assert time.monotonic() < deadline, contests
+            if rng.random() < 0.02:
+                expected = int(rng.integers(10**6))
+                it.set_state({"next_index": expected})
+            if expected % 97 == 0:
+                with pytest.raises(ValueError, match=str(expected)):
+                    next(it)
+                it.set_state({"next_index": expected + 1})
+            else:
+                assert next(it) == expected
+                assert it.get_state() == {"next_index": expected + 1}
+            expected += 1
