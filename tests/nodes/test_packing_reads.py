@@ -11,7 +11,7 @@ import grain
 from grain import experimental as ex
 from grain._src.conformance.equality import same
 from grain._src.engine.reader import ReaderIterator
-from grain._src.nodes import lookahead
+from grain._src.nodes import at_once
 
 INLINE = grain.ReadOptions(0, 0)
 LENGTH = 10
@@ -95,7 +95,7 @@ def test_workers_and_threads_change_neither_rows_nor_states(steps, workers):
 
 
 def test_slow_documents_are_not_read_before_they_are_needed(monkeypatch):
-    monkeypatch.setattr(lookahead, "_QUICK_SECONDS", 0.0)
+    monkeypatch.setattr(at_once, "_QUICK_SECONDS", 0.0)
     asked = []
     ds = grain.MapDataset.range(100).map(lambda i: asked.append(i) or {"x": np.arange(6)}).to_iter_dataset(INLINE)
     it = iter(pack(ds, bins=5))

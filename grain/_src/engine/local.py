@@ -11,13 +11,13 @@ from grain._src.engine.inline import BLOCK_RECORDS, InlineReader
 from grain._src.engine.plan import Remote, Spread, Stage
 from grain._src.engine.positions import Positions
 from grain._src.engine.reader import ReaderIterator
+from grain._src.nodes.at_once import next_at_once
 from grain._src.nodes.steps import ElementwiseIterator, StreamFilter
 from grain._src.nodes.stream import DatasetIterator, StreamNode
 from grain._src.transport.codec import decode
 
 _LATE_SECONDS = 0.5  # after which a block goes back in parts
-_QUICK_SECONDS = 1e-3  # so many outputs are taken at a time
-_MOST_AT_ONCE = 64
+_SILENT_SECONDS = 1e-3  # what takes longer shows that it gets on
 
 
 class Outcome:
@@ -148,10 +148,9 @@ class LocalStage:
             now = perf_counter()
             if len(elements) == most or (now - began > _LATE_SECONDS and not self._fan.fanned):
                 return False
-            if now - at >= _QUICK_SECONDS:
+            if now - at >= _SILENT_SECONDS:
                 self._tick()
-            affordable = int(count * _QUICK_SECONDS / max(1e-9, now - at))
-            count = max(1, min(affordable, 2 * count, _MOST_AT_ONCE))
+            count = next_at_once(count, wanted, now - at)
             at = now
 
     def _pull_some(self, elements: list[Any], marks: list[Any] | None, count: int) -> bool:

@@ -4,11 +4,8 @@ from itertools import islice
 from time import perf_counter
 from typing import Any
 
+from grain._src.nodes.at_once import next_at_once
 from grain._src.nodes.stream import DatasetIterator, Run, is_interrupt
-
-# So many elements are read at once where that is quick; it takes less time than one by one.
-_MOST_AT_ONCE = 64
-_QUICK_SECONDS = 1e-3
 
 
 class Lookahead:
@@ -51,8 +48,7 @@ class Lookahead:
         count = max(sure, self._at_once)
         began = perf_counter()
         run = self._parent.pull_run(count)
-        affordable = int(count * _QUICK_SECONDS / max(1e-9, perf_counter() - began))
-        self._at_once = max(1, min(affordable, 2 * self._at_once, _MOST_AT_ONCE))
+        self._at_once = next_at_once(self._at_once, count, perf_counter() - began)
         self._run = run or self._pull(sure)
         if self._run.error is not None and is_interrupt(self._run.error):
             self._raise_error()  # it does not wait
