@@ -1,6 +1,7 @@
 """What packing reads of the stream above it: rows and states do not depend on how much at a time."""
 
 import threading
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -9,9 +10,12 @@ from hypothesis import strategies as st
 
 import grain
 from grain import experimental as ex
+from grain._src import columns
+from grain._src.columns import Part
 from grain._src.conformance.equality import same
 from grain._src.engine.reader import ReaderIterator
 from grain._src.nodes import at_once
+from grain._src.nodes.packing_features import DocumentReader, features_of
 
 INLINE = grain.ReadOptions(0, 0)
 LENGTH = 10
@@ -156,3 +160,81 @@ def test_rows_errors_and_states_are_the_same_with_threads_and_workers(steps, pac
     assert same(inline, run(grain.ReadOptions()))
     for workers in (1, 3):
         assert same(inline, run(INLINE, workers))
+
+
+# Many documents come from workers by columns, and are packed from there.
+
+
+def many(names, wrong=None):
+    """Documents of which some are not there; from the one that is wrong on, each tenth has another dtype."""
+
+    def make(number):
+        if number % 11 == 4:
+            return None
+        if number == wrong:
+            return dict.fromkeys(names, "no vector")
+        length = number * 7 % LENGTH + 1
+        dtype = np.int64 if wrong is None or number < wrong or number % 10 else np.int16
+        return {name: np.arange(length + (name == "y" and number % 3 == 0), dtype=dtype) + number for name in names}
+
+    return grain.MapDataset.range(2_000).map(make)
+
+
+@pytest.mark.parametrize("wrong", [None, 1_501])
+@pytest.mark.parametrize("names", ["x", "xy", "xz"])
+@pytest.mark.parametrize("packer", PACKERS.values(), ids=PACKERS)
+def test_documents_that_come_by_columns_give_the_same_rows_errors_and_states(steps, packer, names, wrong):
+    def run(workers, after):
+        ds = many(names, wrong).to_iter_dataset(INLINE)
+        mp = grain.MultiprocessingOptions(workers)
+        ds = ds.mp_prefetch(mp) if not after else ds
+        ds = packer(ds, dict.fromkeys(names, LENGTH + 1))
+        return steps(ds.mp_prefetch(mp) if after else ds)
+
+    inline = run(0, True)
+    assert len(inline) > 300
+    assert any(isinstance(row, str) for row, _ in inline) == (wrong is not None)
+    assert same(inline, run(2, True))
+    assert same(inline, run(1, False))
+
+
+def test_what_comes_by_columns_can_be_had_by_runs_and_one_by_one():
+    ds = many("x").to_iter_dataset(INLINE)
+    inline = iter(ds)
+    every = [(element, inline.get_state()) for element in inline]
+    with iter(ds.mp_prefetch(grain.MultiprocessingOptions(1))) as it:
+        number, parts = 0, 0
+        while number < len(every):
+            run = it.pull_run(50)
+            parts += isinstance(run.elements, Part)
+            for place, element in enumerate(run.elements, 1):
+                assert same(element, every[number + place - 1][0])
+                assert run.state_after(place) == every[number + place - 1][1]
+            number += len(run.elements)
+            assert it.get_state() == every[number - 1][1]
+            for element in islice(it, number % 2 * 3):
+                assert same((element, it.get_state()), every[number])
+                number += 1
+        assert not it.pull_run(50).elements
+    assert parts, "some came by columns"
+
+
+def test_a_state_within_a_block_that_came_by_columns_goes_on_there():
+    ds = pack(many("x").to_iter_dataset(INLINE)).mp_prefetch(grain.MultiprocessingOptions(1))
+    with iter(ds) as it:
+        rows = [(row, it.get_state()) for row in it]
+        for number in (0, 1, 150, 151, 152, len(rows) - 2):
+            it.set_state(rows[number][1])
+            assert same(list(islice(it, 8)), [row for row, _ in rows[number + 1 : number + 9]])
+
+
+def test_only_groups_that_are_soon_complete_keep_parts_of_what_came_by_columns():
+    packed = columns.pack([{"x": np.arange(i % 7)} for i in range(300)])
+    reader = DocumentReader(features_of({"x": LENGTH}))
+    for brief in (True, False):
+        vectors = reader.read_vectors(packed.part(0, 64), brief)
+        assert vectors.lengths == [[i % 7 for i in range(64)]]
+        assert brief == any(np.shares_memory(vector, packed.columns[0].values) for vector in vectors.arrays[0])
+    large = pack(documents([]), bins=1 << 20)
+    small = pack(documents([]), bins=4)
+    assert [iter(ds)._brief for ds in (small, large)] == [True, False]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from grain._src.errors import StateError
 from grain._src.nodes.lookahead import Lookahead
-from grain._src.nodes.packing_features import Array, Document, DocumentReader, Feature
+from grain._src.nodes.packing_features import Array, Document, DocumentReader, Feature, all_have_one
 from grain._src.nodes.stream import DatasetIterator
 
 # Elements that are passed through unsplit wait until the row that was begun before them is complete. So that a stream of
@@ -140,9 +140,8 @@ class VectorFiller(Filler):
         """Returns documents, and where the first of them begins: only one if they are not vectors."""
         ahead = self._ahead
         if not ahead.taken:
-            columns = self._reader.read_vectors(ahead.elements)
-            alone = columns is not None and set(map(len, ahead.elements)) == {1}
-            self._vectors = columns[0] if columns is not None and alone else None
+            vectors = self._reader.read_vectors(ahead.elements, brief=True)
+            self._vectors = vectors.arrays[0] if vectors is not None and all_have_one(ahead.elements) else None
         if self._vectors is not None and self._left_of_first is None:
             return 0, self._vectors[ahead.taken :]
         document = self._read_next()

@@ -1,11 +1,14 @@
 """Reads a stream some elements at a time, and knows its state between them."""
 
+from collections.abc import Sequence
 from itertools import islice
 from time import perf_counter
 from typing import Any
 
 from grain._src.nodes.at_once import next_at_once
 from grain._src.nodes.stream import DatasetIterator, Run, is_interrupt
+
+_NOTHING = Run((), lambda _: {})
 
 
 class Lookahead:
@@ -17,12 +20,12 @@ class Lookahead:
 
     def restart(self) -> None:
         """Forgets what was read: the stream is somewhere else."""
-        self._run = Run([], lambda _: {})
+        self._run = _NOTHING
         self._at_once = 1
         self.taken = 0
 
     @property
-    def elements(self) -> list[Any]:
+    def elements(self) -> Sequence[Any]:
         """The last that were read."""
         return self._run.elements
 
@@ -43,7 +46,7 @@ class Lookahead:
         if self.taken < len(self._run.elements):
             return True
         self._raise_error()
-        self._run.elements.clear()  # the next ones take their memory, while it is in the cache
+        self._run = _NOTHING  # the next elements take the memory of the last, while it is in the cache
         self.taken = 0
         count = max(sure, self._at_once)
         began = perf_counter()

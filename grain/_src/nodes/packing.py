@@ -12,9 +12,12 @@ from grain._src.nodes.counts import count
 from grain._src.nodes.lookahead import Lookahead
 from grain._src.nodes.packing_batches import PackedRowsIterator
 from grain._src.nodes.packing_bins import make_bins
-from grain._src.nodes.packing_features import Array, Document, DocumentReader, Feature
+from grain._src.nodes.packing_features import Array, Document, DocumentReader, Feature, Vectors
 from grain._src.nodes.packing_rows import Column, Like, RowWriter, rows_at_once
 from grain._src.nodes.stream import DatasetIterator, StreamNode, closed_error, field, is_interrupt
+
+# Until a group of so many tokens is complete, its sequences may stay where workers put them, next to what comes later.
+_MOST_BRIEF_TOKENS = 1 << 20
 
 
 @frozen
@@ -76,7 +79,8 @@ class _Group:
         self._columns: list[list[list[Array]]] = [[[] for _ in rows] for _ in node.features]
         aligned = any(feature.alignment > 1 for feature in node.features)
         self._starts: list[list[list[int]]] = [[[] for _ in rows] for _ in node.features] if aligned else []
-        self._extras: list[list[list[Any]]] = [[[] for _ in node.extras] for _ in rows]  # by row: what is only listed
+        # By row: what is only listed.
+        self._extras: list[list[list[Any]]] = [[[] for _ in node.extras] for _ in rows] if node.extras else []
         self._likes: list[Like] | None = None
         self._flat = True  # whether tokens are scalars
 
@@ -95,31 +99,33 @@ class _Group:
             return False
         for column, array in zip(self._columns, document.arrays, strict=True):
             column[row].append(array)
-        for listed, value in zip(self._extras[row], document.extras, strict=True):
-            listed.append(value)
+        if document.extras:
+            for listed, value in zip(self._extras[row], document.extras, strict=True):
+                listed.append(value)
         for starts, start in zip(self._starts, self.bins.placed_at, strict=True):
             starts[row].append(start)
         return True
 
-    def add_vectors(self, vectors: Sequence[Sequence[Array]]) -> int | None:
+    def add_vectors(self, vectors: Vectors, begun: int) -> int | None:
         """Adds elements until one fits no row, and says how many; None if rows are not of vectors, one after the other.
 
         Args:
-          vectors: for each feature, those of the elements.
+          vectors: those of the elements.
+          begun: how many of them are passed over.
         """
         if self._starts or not self._flat:
             return None
         if self._likes is None:
-            self._likes = [Like(arrays[0]) for arrays in vectors]
-        rows = self.bins.place_all([list(map(len, arrays)) for arrays in vectors])
-        for column, arrays in zip(self._columns, vectors, strict=True):
-            for row, array in zip(rows, arrays, strict=False):
+            self._likes = [Like(arrays[begun]) for arrays in vectors.arrays]
+        rows = self.bins.place_all([lengths[begun:] for lengths in vectors.lengths])
+        for column, arrays in zip(self._columns, vectors.arrays, strict=True):
+            for row, array in zip(rows, arrays[begun:], strict=False):
                 column[row].append(array)
         return len(rows)
 
     def write(self, rows: Sequence[int]) -> list[dict[str, Any]]:
         """Returns rows as elements."""
-        return self._writer.write(*self._parts(rows), [self._extras[row] for row in rows])
+        return self._writer.write(*self._parts(rows), [self._extras[row] for row in rows] if self._extras else None)
 
     def write_batch(self, rows: Sequence[int]) -> dict[str, Any]:
         """Returns rows as one batch; there must be no values that are only listed."""
@@ -142,6 +148,8 @@ class PackIterator(PackedRowsIterator):
         self._ahead = Lookahead(parent)
         self._at_once = rows_at_once(node.features)
         self._batched = not node.extras
+        tokens = node.num_packing_bins * sum(feature.length for feature in node.features)
+        self._brief = tokens <= _MOST_BRIEF_TOKENS
         self._counter = 0
         self._begin(parent.get_state(), 0)
 
@@ -152,7 +160,7 @@ class PackIterator(PackedRowsIterator):
         self._filling = _Group(self._node, self._writer, start)
         self._after = start
         self._ahead.restart()
-        self._vectors: list[list[Array]] | None = None  # by feature: the elements that were read, if all are vectors
+        self._vectors: Vectors | None = None  # the elements that were read, if all are vectors
         self._left: list[int] = []  # the rows of the group that is handed out that are not written yet, in reverse
         self._written = []  # and those that are, in reverse
 
@@ -218,9 +226,8 @@ class PackIterator(PackedRowsIterator):
         """Adds elements that were read, at least one; says no at one that does not fit."""
         ahead, begun = self._ahead, self._ahead.taken
         if not begun:
-            self._vectors = self._reader.read_vectors(ahead.elements)
-        vectors = self._vectors
-        added = None if vectors is None else group.add_vectors([arrays[begun:] for arrays in vectors])
+            self._vectors = self._reader.read_vectors(ahead.elements, self._brief)
+        added = None if self._vectors is None else group.add_vectors(self._vectors, begun)
         if added is not None:
             ahead.taken += added
             return ahead.taken == len(ahead.elements)

@@ -3,12 +3,13 @@
 import dataclasses
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from grain._src import arguments
+from grain._src.columns import Part
 
 Array = npt.NDArray[Any]
 
@@ -111,6 +112,30 @@ class Document:
         self.extras = extras
 
 
+class Vectors(NamedTuple):
+    """Elements taken apart: the vectors of each feature, and their lengths."""
+
+    arrays: list[list[Array]]
+    lengths: list[list[int]]
+
+
+def all_have_one(elements: Sequence[Any]) -> bool:
+    """Whether elements that are dicts have one feature each."""
+    if isinstance(elements, Part):
+        return elements.keys is not None and len(elements.keys) == 1
+    return set(map(len, elements)) == {1}
+
+
+def _vectors(elements: Sequence[Any], name: str) -> list[Array] | None:
+    """Returns what dicts have under a name if that is vectors."""
+    if set(map(type, elements)) != {dict}:
+        return None
+    arrays = [element.get(name) for element in elements]
+    if set(map(type, arrays)) != {np.ndarray} or [array.ndim for array in arrays].count(1) < len(arrays):
+        return None
+    return arrays
+
+
 class DocumentReader:
     """Takes elements apart.
 
@@ -151,19 +176,25 @@ class DocumentReader:
             raise KeyError(f"the element has no meta feature {name!r}: it has {list(element)}")
         return element[name]
 
-    def read_vectors(self, elements: list[Any]) -> list[list[Array]] | None:
-        """Returns for each feature the vectors of dicts of nothing else, short enough for a row; None if one is not."""
-        if self._extras or not self._names or set(map(type, elements)) != {dict}:
+    def read_vectors(self, elements: Sequence[Any], brief: bool) -> Vectors | None:
+        """Returns what is packed of elements if that is vectors, short enough for a row; None if one is not.
+
+        Args:
+          elements: to be taken apart.
+          brief: whether the vectors are soon let go, so that they may be parts of arrays with many others.
+        """
+        if self._extras or not self._names:
             return None
-        columns = []
+        arrays, lengths = [], []
         for name, limit in zip(self._names, self._limits, strict=True):
-            arrays = [element.get(name) for element in elements]
-            if set(map(type, arrays)) != {np.ndarray} or [array.ndim for array in arrays].count(1) < len(arrays):
+            own = elements.vectors(name, not brief) if isinstance(elements, Part) else _vectors(elements, name)
+            if own is None:
                 return None
-            if max(map(len, arrays)) > limit:
+            arrays.append(own)
+            lengths.append(list(map(len, own)))
+            if max(lengths[-1]) > limit:
                 return None
-            columns.append(arrays)
-        return columns
+        return Vectors(arrays, lengths)
 
     def read_short(self, element: Any) -> Document:
         """Returns the document in `element`, which must fit into an empty row."""

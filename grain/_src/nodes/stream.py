@@ -49,7 +49,7 @@ class Run:
     __slots__ = ("elements", "error", "state_after")
 
     def __init__(
-        self, elements: list[Any], state_after: Callable[[int], dict[str, Any]], error: BaseException | None = None
+        self, elements: Sequence[Any], state_after: Callable[[int], dict[str, Any]], error: BaseException | None = None
     ) -> None:
         self.elements = elements
         self.state_after = state_after

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from grain._src.columns import Packed, pack
 from grain._src.transport.arena import MIN_SLOT_BYTES, Arena, SlotArray, SlotEntry
 from grain._src.transport.arrays import PROTOCOL, Array, address_of, flat_bytes, reducers
-from grain._src.transport.columns import Packed, pack, unpack
 from grain._src.transport.lease import Lease, Leases
 from grain._src.trees import copy_into
 
@@ -64,26 +64,29 @@ def encode(box: list[Any], arena: Arena | None = None) -> Encoded:
 
 def decode(head: Head, body: Body, leases: Leases | None = None) -> Any:
     """The object again; its large arrays view the worker's memory. To be called once for a message, or never."""
+    decoded = decode_packed(head, body, leases)
+    return decoded.elements() if type(decoded) is Packed else decoded
+
+
+def decode_packed(head: Head, body: Body, leases: Leases | None = None) -> Any:
+    """The same, but elements that came by columns are left so."""
     _, table, body_slot = head
     if not table and body_slot is None:
-        decoded = pickle.loads(body)
-    else:
-        assert leases is not None
-        stream: Any = body if body_slot is None else leases.lease(body_slot)
-        by_id: dict[int, Lease] = {}
-        buffers: list[Lease | bytearray] = []
-        for entry in table:
-            slot_id = entry[0]
-            if slot_id == _IN_BODY:
-                start, length = entry[2:]
-                buffers.append(bytearray(memoryview(stream)[start : start + length]))
-            else:
-                if slot_id not in by_id:
-                    by_id[slot_id] = leases.lease(entry)
-                buffers.append(by_id[slot_id])
-        decoded = pickle.loads(stream, buffers=buffers)
-    # Elements that came by columns get memory of their own, or one that is kept would keep all of them.
-    return unpack(decoded, copy=True) if type(decoded) is Packed else decoded
+        return pickle.loads(body)
+    assert leases is not None
+    stream: Any = body if body_slot is None else leases.lease(body_slot)
+    by_id: dict[int, Lease] = {}
+    buffers: list[Lease | bytearray] = []
+    for entry in table:
+        slot_id = entry[0]
+        if slot_id == _IN_BODY:
+            start, length = entry[2:]
+            buffers.append(bytearray(memoryview(stream)[start : start + length]))
+        else:
+            if slot_id not in by_id:
+                by_id[slot_id] = leases.lease(entry)
+            buffers.append(by_id[slot_id])
+    return pickle.loads(stream, buffers=buffers)
 
 
 class _Packing:

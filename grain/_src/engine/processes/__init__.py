@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from grain._src.engine.processes.remote import RemoteIterator
     from grain._src.engine.processes.spread import SpreadIterator
     from grain._src.engine.processes.stage import StageIterator
-    from grain._src.transport.codec import decode
+    from grain._src.transport.codec import decode, decode_packed
     from grain._src.transport.failure import decode_error, encode_error
 
 in_worker = False  # whether this process is a worker, which starts no workers of its own
@@ -26,6 +26,7 @@ _HOMES = {
     "StageIterator": "engine.processes.stage",
     "decode": "transport.codec",
     "decode_error": "transport.failure",
+    "decode_packed": "transport.codec",
     "dump_init": "engine.processes.parcels",
     "dump_work": "engine.processes.parcels",
     "encode_error": "transport.failure",
@@ -54,6 +55,7 @@ __all__ = [
     "StageIterator",
     "decode",
     "decode_error",
+    "decode_packed",
     "dump_init",
     "dump_work",
     "encode_error",

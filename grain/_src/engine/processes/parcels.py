@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from grain._src.columns import Packed, pack, unpack
 from grain._src.engine.plan import Remote, Spread, Stage
 from grain._src.errors import UnpicklableError
 from grain._src.nodes.base import Node
 from grain._src.nodes.source import Source
-from grain._src.transport.columns import Packed, pack, unpack
 from grain._src.transport.share import Shared, dump_shared
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from grain._src.engine.processes.pool import Pool
 from grain._src.errors import StateError
-from grain._src.nodes.stream import DatasetIterator
+from grain._src.nodes.stream import DatasetIterator, Run
 from grain._src.nodes.worker_states import merge_worker_states
 
 
@@ -21,6 +21,12 @@ class PooledIterator(DatasetIterator[Any]):
 
     def pull(self, count: int) -> list[Any]:
         return self._parent.pull(count)
+
+    def pull_run(self, count: int) -> Run | None:
+        return self._parent.pull_run(count)
+
+    def pull_batch(self, count: int) -> tuple[int, Any] | None:
+        return self._parent.pull_batch(count)
 
     def get_state(self) -> dict[str, Any]:
         return self._parent.get_state()

@@ -1,10 +1,10 @@
 """The iterator over a stage that worker processes compute: it asks for blocks ahead and hands them out in order."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from operator import length_hint
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grain._src.engine.plan import Stage
 from grain._src.engine.positions import Positions
@@ -17,6 +17,9 @@ from grain._src.nodes.blame import annotate
 from grain._src.nodes.drops import Drops
 from grain._src.nodes.steps import Step
 from grain._src.nodes.stream import DatasetIterator, Run, StreamNode
+
+if TYPE_CHECKING:
+    from grain._src.columns import Packed
 
 _BLOCK_RECORDS = 8192
 # While an element holds everything up, workers may go on this far, as long as what they compute is small.
@@ -52,10 +55,13 @@ class StageIterator(DatasetIterator[Any]):
         self._next_position = self._positions.of(state)
         self._show([], state, None)
 
-    def _show(self, elements: list[Any], state: dict[str, Any], marks: Any) -> None:
+    def _show(self, block: "list[Any] | Packed", state: dict[str, Any], marks: Any) -> None:
         """Makes a block the current one; `state` is the one before its first element."""
+        elements, packed = (block, None) if isinstance(block, list) else ((), block)
         self._items: Iterator[Any] = iter(elements)
-        self._count = len(elements)
+        # What came by columns becomes elements when those are wanted; until then parts of it go on as they are.
+        self._packed, self._parted = packed, 0
+        self._count = len(elements) if packed is None else packed.size
         self._state = state
         self._marks = marks
         self._error: BaseException | None = None
@@ -77,11 +83,18 @@ class StageIterator(DatasetIterator[Any]):
         return super().pull(count)
 
     def pull_run(self, count: int) -> Run | None:
-        before, elements = self.get_state(), list[Any]()
+        before = self.get_state()
+        elements: Sequence[Any] = ()
         seen = 0
         while self._plain is None and not elements:
             seen = self._seen
-            elements = list(islice(self._items, count))
+            if self._packed is not None:
+                self._parted = min(seen + count, self._count)
+                elements = self._packed.part(seen, self._parted)
+                if self._parted == self._count:
+                    self._packed = None
+            else:
+                elements = list(islice(self._items, count))
             if not elements:
                 try:
                     self._advance()
@@ -96,6 +109,10 @@ class StageIterator(DatasetIterator[Any]):
         """Goes on to the next block that is not empty; raises the error that stands at its place, or StopIteration."""
         if self._closed:
             raise ValueError(f"Trying to advance a closed iterator: {self._stage.node.describe()}")
+        if self._packed is not None:
+            items = iter(self._packed.elements(self._parted))
+            self._items, self._packed = items, None
+            return
         if self._error is not None:
             error = self._error
             self._seek(self._error_state or self._state)
@@ -107,6 +124,7 @@ class StageIterator(DatasetIterator[Any]):
             raise
         except BaseException:
             # Ctrl-C in the middle loses nothing: what was seen last is where we are.
+            self._packed = None
             self._items, self._count, self._state, self._marks = before
             self._seek(self.get_state())
             raise
@@ -142,20 +160,21 @@ class StageIterator(DatasetIterator[Any]):
             self._pool.submit(rest, first=True)
         self._blocks.learn(task, reply)
         self._fill()  # whoever computed it goes on while we look at it
-        elements = reply.elements()
+        block = reply.elements_or_columns()
+        count = len(block) if isinstance(block, list) else block.size
         error = reply.error
         if error is not None and reply.state is None:
             self._blame(error, task)
-        if not elements and error is not None:
+        if not count and error is not None:
             self._seek(reply.state or task.request[0])
             raise error
         # A block that has nothing for us does not move us.
-        self._show(elements, task.request[0] if elements else self.get_state(), reply.marks)
+        self._show(block, task.request[0] if count else self.get_state(), reply.marks)
         if self._stage.thinned and not self._stage.grouped and error is None:
             seen = done - self._positions.of(task.request[0])
-            self._drops.add(seen, seen - len(elements))
+            self._drops.add(seen, seen - count)
         if error is not None:
-            after = self._state_within(self._state, self._marks, len(elements))
+            after = self._state_within(self._state, self._marks, count)
             self._error, self._error_state = error, reply.state or after
 
     def _blame(self, error: BaseException, task: Task) -> None:
@@ -204,7 +223,7 @@ class StageIterator(DatasetIterator[Any]):
     @property
     def _seen(self) -> int:
         """How many elements of the block are handed out."""
-        return self._count - length_hint(self._items)
+        return self._parted if self._packed is not None else self._count - length_hint(self._items)
 
     def get_state(self) -> dict[str, Any]:
         if self._plain is not None:

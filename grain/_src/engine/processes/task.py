@@ -1,10 +1,13 @@
 """A block for a worker to compute, and its answer."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grain._src.engine import processes
 from grain._src.errors import WorkerDied
 from grain._src.transport.lease import Leases
+
+if TYPE_CHECKING:
+    from grain._src.columns import Packed
 
 
 class Task:
@@ -62,3 +65,10 @@ class Reply(NamedTuple):
         """What the block gave, decoded; to be called once."""
         elements: list[Any] = processes.decode(self.head, self.body, self.leases) if self.head is not None else []
         return elements
+
+    def elements_or_columns(self) -> "list[Any] | Packed":
+        """The same, but elements that came by columns are left so."""
+        found: list[Any] | Packed = []
+        if self.head is not None:
+            found = processes.decode_packed(self.head, self.body, self.leases)
+        return found

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import grain
 from grain._src import trees
+from grain._src.columns import pack, unpack
 from grain._src.conformance.equality import same
-from grain._src.transport.columns import pack, unpack
 
 LENGTH = 300
 
@@ -106,6 +106,34 @@ def test_copies_have_memory_of_their_own(make):
     back = unpack(packed, copy=True)
     assert same(back, elements)
     assert not any(np.shares_memory(one["x"], packed.columns[0].values) for one in back)
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, LENGTH), (0, 0), (0, 64), (64, 128), (LENGTH - 1, LENGTH)])
+def test_a_part_is_the_elements_from_one_place_to_another(start, stop):
+    elements = [{"x": x, "image": image, "n": i} for i, (x, image) in enumerate(zip(tokens(), images(), strict=True))]
+    packed = pack(elements)
+    part = packed.part(start, stop)
+    assert packed.size == LENGTH
+    assert len(part) == stop - start
+    assert part.keys == ("x", "image", "n")
+    assert same(list(part), elements[start:stop])
+    assert same(packed.elements(start, stop), elements[start:stop])
+    assert not any(np.shares_memory(one["x"], packed.columns[0].values) for one in part if len(one["x"]))
+
+
+@pytest.mark.parametrize("make", [tokens, lambda: images(shape=(4,))])
+def test_the_vectors_of_a_part_are_had_without_its_elements(make):
+    elements = [{"x": x, "image": image, "n": i} for i, (x, image) in enumerate(zip(make(), images(), strict=True))]
+    packed = pack(elements)
+    part = packed.part(100, 200)
+    for copy in (False, True):
+        vectors = part.vectors("x", copy)
+        assert same(vectors, [element["x"] for element in elements[100:200]])
+        assert copy != any(np.shares_memory(vector, packed.columns[0].values) for vector in vectors)
+    assert part.vectors("image", False) is None, "matrices"
+    assert part.vectors("n", False) is None, "numbers"
+    assert part.vectors("z", False) is None, "they have no such thing"
+    assert pack(make()).part(0, 9).vectors("x", False) is None, "they are no dicts"
 
 
 @given(st.lists(st.integers(0, 20), min_size=LENGTH, max_size=LENGTH))

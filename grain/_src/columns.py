@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from itertools import accumulate, pairwise, repeat
 from operator import is_
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -22,6 +22,21 @@ class Column(NamedTuple):
     values: Any  # an array whose rows they are, or the parts of a flat one, or a list of anything
     ends: list[int] | None  # where each part of a flat array ends
 
+    @property
+    def is_of_vectors(self) -> bool:
+        """Whether they are arrays of one axis."""
+        return type(self.values) is np.ndarray and (self.ends is not None or self.values.ndim == 2)
+
+    def part(self, start: int, stop: int, copy: bool = False) -> list[Any]:
+        """Returns those from `start` to `stop`; arrays are parts of the one that has all of them, or copies."""
+        values, ends = self
+        if type(values) is not np.ndarray:
+            return list(values[start:stop])
+        if ends is None:
+            return [value.copy() for value in values[start:stop]] if copy else list(values[start:stop])
+        parts = pairwise([ends[start - 1] if start else 0, *ends[start:stop]])
+        return [values[a:b].copy() for a, b in parts] if copy else [values[a:b] for a, b in parts]
+
 
 class Packed(NamedTuple):
     """The elements of a list or tuple: dicts with these keys, or arrays if there are none."""
@@ -29,6 +44,20 @@ class Packed(NamedTuple):
     kind: type
     keys: tuple[Any, ...] | None
     columns: list[Column]
+
+    @property
+    def size(self) -> int:
+        """How many they are."""
+        values, ends = self.columns[0]
+        return len(values if ends is None else ends)
+
+    def elements(self, start: int = 0, stop: int | None = None) -> Any:
+        """Returns those from `start` to `stop`, with memory of their own: one that is kept does not keep the others."""
+        return unpack(self, True, start, stop)
+
+    def part(self, start: int, stop: int) -> "Part":
+        """The same, but nothing is made before it is looked at."""
+        return Part(self, start, stop)
 
 
 def pack(elements: Any, least: int = _LONG, most_bytes: float = math.inf) -> Packed | None:
@@ -121,9 +150,10 @@ def _flat(values: Sequence[Any], dtype: Any) -> "np.ndarray[Any, Any]":
         return np.concatenate(values, dtype=dtype)
 
 
-def unpack(packed: Packed, copy: bool = False) -> Any:
-    """Returns the elements again; their arrays are parts of the columns, or copies of them."""
-    lists = [_values(column, copy) for column in packed.columns]
+def unpack(packed: Packed, copy: bool = False, start: int = 0, stop: int | None = None) -> Any:
+    """Returns the elements again, or those from `start` to `stop`; their arrays are parts of the columns, or copies."""
+    stop = packed.size if stop is None else stop
+    lists = [column.part(start, stop, copy) for column in packed.columns]
     if packed.keys is None:
         return packed.kind(lists[0])
     elements: list[dict[Any, Any]] = [{} for _ in lists[0]]
@@ -133,11 +163,37 @@ def unpack(packed: Packed, copy: bool = False) -> Any:
     return packed.kind(elements)
 
 
-def _values(column: Column, copy: bool) -> list[Any]:
-    values, ends = column
-    if type(values) is not np.ndarray:
-        return list(values)
-    if ends is None:
-        return [value.copy() for value in values] if copy else list(values)
-    parts = pairwise([0, *ends])
-    return [values[a:b].copy() for a, b in parts] if copy else [values[a:b] for a, b in parts]
+class Part(Sequence[Any]):
+    """Packed elements from `start` to `stop`. Who looks only at their arrays need not have the elements made."""
+
+    def __init__(self, packed: Packed, start: int, stop: int) -> None:
+        self._packed = packed
+        self._start = start
+        self._stop = stop
+        self._elements: Sequence[Any] | None = None
+
+    def __len__(self) -> int:
+        return self._stop - self._start
+
+    @overload
+    def __getitem__(self, number: int) -> Any: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Any]: ...
+    def __getitem__(self, number: int | slice) -> Any:
+        """Returns elements with memory of their own."""
+        if self._elements is None:
+            self._elements = self._packed.elements(self._start, self._stop)
+        return self._elements[number]
+
+    @property
+    def keys(self) -> tuple[Any, ...] | None:
+        """The keys that the elements have, if they are dicts."""
+        return self._packed.keys
+
+    def vectors(self, key: Any, copy: bool) -> "list[np.ndarray[Any, Any]] | None":
+        """Returns what the elements have under a key, if that is vectors; without a copy, one that is kept keeps all of them."""
+        keys = self._packed.keys
+        if keys is None or key not in keys:
+            return None
+        column = self._packed.columns[keys.index(key)]
+        return column.part(self._start, self._stop, copy) if column.is_of_vectors else None
