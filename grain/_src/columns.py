@@ -7,7 +7,7 @@
 
 import math
 from collections.abc import Sequence
-from itertools import accumulate, pairwise, repeat
+from itertools import pairwise, repeat
 from operator import is_
 from typing import Any, NamedTuple, overload
 
@@ -20,7 +20,7 @@ class Column(NamedTuple):
     """The values at one place of each element."""
 
     values: Any  # an array whose rows they are, or the parts of a flat one, or a list of anything
-    ends: list[int] | None  # where each part of a flat array ends
+    ends: "np.ndarray[Any, np.dtype[np.intp]] | None"  # where each part of a flat array ends
 
     @property
     def is_of_vectors(self) -> bool:
@@ -34,7 +34,7 @@ class Column(NamedTuple):
             return list(values[start:stop])
         if ends is None:
             return [value.copy() for value in values[start:stop]] if copy else list(values[start:stop])
-        parts = pairwise([ends[start - 1] if start else 0, *ends[start:stop]])
+        parts = pairwise([int(ends[start - 1]) if start else 0, *ends[start:stop].tolist()])
         return [values[a:b].copy() for a, b in parts] if copy else [values[a:b] for a, b in parts]
 
 
@@ -85,17 +85,15 @@ def pack(elements: Any, least: int = _LONG, most_bytes: float = math.inf) -> Pac
             return None
     else:
         return None
-    if keys is not None and len(set(map(id, elements))) < len(elements):
-        return None  # an element that occurs more often than once must not be copied each time
     columns, arrays = [], set[int]()
     for values in lists:
         column = Column(values, None)
         if type(values[0]) is np.ndarray:
             own = set(map(id, values))
             if not arrays.isdisjoint(own):
-                return None  # nor an array that two columns have in common
-            arrays |= own
-            if len(own) == len(values):
+                return None  # an array that two columns have in common must not be copied for each
+            arrays = arrays | own if arrays else own
+            if len(own) == len(values):  # nor one that occurs more often than once, alone or in the same element
                 column = _column(values, most_bytes)
         columns.append(column)
     if all(isinstance(column.values, list | tuple) for column in columns):
@@ -121,7 +119,7 @@ def _column(values: Sequence[Any], most_bytes: float) -> Column:
     flat = _flat(values, dtype)
     if min(lengths) == max(lengths):
         return Column(flat.reshape(len(values), lengths[0]), None)
-    return Column(flat, list(accumulate(lengths)))
+    return Column(flat, np.cumsum(lengths))
 
 
 def _column_of_rows(values: Sequence[Any], most_bytes: float) -> Column:

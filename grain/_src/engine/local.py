@@ -6,6 +6,8 @@ from itertools import islice
 from time import perf_counter
 from typing import Any, Protocol
 
+import numpy as np
+
 from grain._src.engine.fan import Fan, Reads
 from grain._src.engine.inline import BLOCK_RECORDS, InlineReader
 from grain._src.engine.plan import Remote, Spread, Stage
@@ -37,7 +39,7 @@ class Outcome:
 
     def __init__(self) -> None:
         self.elements: list[Any] = []
-        self.marks: Sequence[Any] | None = None
+        self.marks: Sequence[Any] | np.ndarray[Any, Any] | None = None
         self.error: BaseException | None = None
         self.state: dict[str, Any] | None = None
         self.holes = False
@@ -125,8 +127,8 @@ class LocalStage:
         outcome.records = self._fan.records
         outcome.holes = bool(holes) and self._stage.dense
         if holes and not self._marked:
-            kept = sorted(set(range(start, stop)).difference(holes))
-            outcome.marks = [position + 1 for position in kept[: len(outcome.elements)]]
+            kept = np.delete(np.arange(start, stop), np.array(holes) - start)
+            outcome.marks = kept[: len(outcome.elements)] + 1
         return outcome
 
     def _upcoming(self) -> Reads | None:
