@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import grain
-from grain._src.engine.threads import ThreadedReader
+from grain._src.engine.ahead import _Runner
+from grain._src.engine.threads import ThreadedReader, _Work
 from grain.experimental import ThreadPrefetchIterDataset
 
 M = grain.MapDataset
@@ -169,6 +170,40 @@ def test_no_thread_outlives_its_iterator(how, kind):
     gc.collect()
     assert gone() is None
     assert readers() == []
+
+
+@pytest.mark.parametrize("kind", ["reader", "ahead"])
+def test_a_thread_may_collect_its_own_iterator_while_it_holds_the_lock(kind, monkeypatch):
+    owner, called_with_lock = (_Work, "_may_claim") if kind == "reader" else (_Runner, "_ready")
+    original = getattr(owner, called_with_lock)
+    abandoned = threading.Event()
+
+    def collecting(work):
+        if abandoned.is_set() and threading.current_thread() is not threading.main_thread():
+            gc.collect()
+        return original(work)
+
+    monkeypatch.setattr(owner, called_with_lock, collecting)
+    ds = M.range(10**9).map(lambda x: x).to_iter_dataset(grain.ReadOptions(4 if kind == "reader" else 0, 10))
+    it = iter(ds if kind == "reader" else ThreadPrefetchIterDataset(ds, prefetch_buffer_size=3))
+    assert next(it) == 0
+    room = it._reader._work._room if kind == "reader" else it._runner._room
+    it.itself = it
+    gone = weakref.ref(it)
+    gc.disable()  # so that it is one of its threads that collects it
+    try:
+        abandoned.set()
+        del it
+        deadline = time.monotonic() + 10
+        while (gone() is not None or readers()) and time.monotonic() < deadline:
+            if room.acquire(timeout=0.1):
+                room.notify_all()
+                room.release()
+            time.sleep(0.01)
+        assert gone() is None
+        assert readers() == []
+    finally:
+        gc.enable()
 
 
 def test_many_iterators_leave_nothing_behind():

@@ -75,8 +75,7 @@ def test_a_thread_gets_ahead_again_as_soon_as_the_consumer_has_other_work():
 
 def test_elements_stay_in_order_while_threads_rest_and_go_on(monkeypatch):
     for name, value in {
-        "_RETRY_SECONDS": 0.02,
-        "_MOST_RETRY_SECONDS": 0.05,
+        "_TRIAL_PAUSES": (0.02, 0.05),
         "_PACE_SECONDS": 3e-3,
         "_PACE_BLOCKS": 2,
     }.items():
@@ -103,8 +102,7 @@ def test_elements_stay_in_order_while_threads_rest_and_go_on(monkeypatch):
 
 
 def test_elements_and_errors_stay_in_order_while_the_number_of_threads_is_contested(monkeypatch):
-    monkeypatch.setattr(tuning, "_REMATCH_SECONDS", 5e-3)
-    monkeypatch.setattr(tuning, "_MOST_REMATCH_SECONDS", 5e-3)
+    monkeypatch.setattr(tuning, "_CONTEST_PAUSES", (5e-3, 5e-3))
     monkeypatch.setattr(trials, "_ROUND_SECONDS", 1e-3)
     contests = []
 

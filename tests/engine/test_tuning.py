@@ -1,5 +1,6 @@
 """How many threads: as many as fit into the waiting, one for Python that holds the interpreter lock."""
 
+from grain._src.engine.trials import Retry
 from grain._src.engine.tuning import Pace, ThreadTuner
 
 
@@ -270,3 +271,22 @@ def test_only_trials_put_off_the_next_one():
     for _ in range(10):
         loop.pace.end_trial(loop.now)  # threads rested for another reason, and go on
     assert loop.run(1.0)
+
+
+def test_what_was_of_no_use_is_tried_less_and_less_often():
+    retry, now, pauses = Retry(5, 30), 100.0, []
+    assert retry.due(now)
+    assert not retry.was_of_no_use
+    for _ in range(5):
+        retry.put_off(now)
+        assert retry.was_of_no_use
+        pause = next(seconds for seconds in range(100) if retry.due(now + seconds))
+        pauses.append(pause)
+        now += pause
+    assert pauses == [5, 10, 20, 30, 30]
+    retry.restart()
+    assert retry.due(now)
+    assert not retry.was_of_no_use
+    retry.put_off(now)
+    assert not retry.due(now + 4)
+    assert retry.due(now + 5)

@@ -96,7 +96,9 @@ class _Runner:
         self._parent = parent
         self._buffer_size = buffer_size
         self._buffer: deque[_Entry] = deque()
-        self._lock = threading.Lock()  # by itself: Ctrl-C does not come between its acquisition and the block under it
+        # By itself: Ctrl-C does not come between its acquisition and the block under it. The thread may have it when it
+        # collects garbage, and with that the iterator.
+        self._lock = threading.RLock()
         self._room = threading.Condition(self._lock)  # the thread waits here
         self._arrived = Bell()  # and here its consumer
         self.stopped = False

@@ -91,7 +91,8 @@ class _Work:
         self._budget = budget_bytes
         self._tuner = ThreadTuner(num_threads)
         self._most_threads = num_threads  # the consumer counts too when it computes
-        self._lock = threading.Lock()
+        # Whose reader is collected may be a thread that holds it: garbage is collected wherever something is allocated.
+        self._lock = threading.RLock()
         self._ready = Bell()  # the consumer waits here for its block
         self._room = threading.Condition(self._lock)  # threads wait here for room in the window
         self._threads: list[threading.Thread] = []
@@ -347,7 +348,9 @@ class _Work:
             self._results.clear()
             self._room.notify_all()
             threads, self._threads = self._threads, []
+        if threading.current_thread() in threads:  # which the others may be waiting for
+            return
         deadline = perf_counter() + _JOIN_SECONDS
         for thread in threads:
-            if thread.is_alive() and thread is not threading.current_thread():
+            if thread.is_alive():
                 thread.join(max(0.0, deadline - perf_counter()))

@@ -1,4 +1,4 @@
-"""Two numbers of threads compared: by the processor time they get, or by the elements they give."""
+"""Two numbers of threads compared: by the processor time they get, or by the elements they give; and when to compare."""
 
 _TRIAL_BLOCKS = 8
 _TRIAL_SECONDS = 0.03
@@ -9,6 +9,38 @@ _ROUND_SECONDS = 0.08  # make a round of a contest
 _ROUNDS = 4
 _AHEAD = 1.1  # so many times as many elements a second, and never fewer, must more threads give
 _FAR_AHEAD = 1.25  # which two rounds show as well
+
+
+class Retry:
+    """When to try something again: some time after it was of no use, twice as long after each further time.
+
+    Args:
+      seconds: the first time.
+      most: the longest.
+    """
+
+    def __init__(self, seconds: float, most: float) -> None:
+        self._first = seconds
+        self._most = most
+        self.restart()
+
+    def restart(self) -> None:
+        """Forgets that it was of no use."""
+        self._pause = self._at = 0.0
+
+    def due(self, now: float) -> bool:
+        """Whether it is time."""
+        return now >= self._at
+
+    @property
+    def was_of_no_use(self) -> bool:
+        """Whether it was tried, the last time in vain."""
+        return self._pause > 0
+
+    def put_off(self, now: float) -> None:
+        """Takes note that it was of no use."""
+        self._pause = min(max(self._first, 2 * self._pause), self._most)
+        self._at = now + self._pause
 
 
 class Trial:

@@ -2,17 +2,15 @@
 
 import os
 
-from grain._src.engine.trials import Contest, Trial
+from grain._src.engine.trials import Contest, Retry, Trial
 
 _LONG_ENOUGH = 2e-4  # seconds; shorter blocks say nothing about waiting
 _SMOOTHING = 0.2
-_RETRY_SECONDS = 5.0  # after a trial that failed; twice as long after the next
-_MOST_RETRY_SECONDS = 300.0
+_TRIAL_PAUSES = 5.0, 300.0  # seconds after a trial that failed: the first time, and at the most
 _PARALLEL = 0.3  # of another core is what one more thread has to get
 _SURE_RATIO = 2.4  # is more than what a thread and a consumer that take turns make of it; and
 _SURE_BLOCKS = 8  # such blocks in a row call for a contest
-_REMATCH_SECONDS = 2.0  # after a contest that changed nothing; twice as long after the next
-_MOST_REMATCH_SECONDS = 60.0
+_CONTEST_PAUSES = 2.0, 60.0  # the same for a contest that changed nothing
 _PACE_BLOCKS = 8
 _PACE_SECONDS = 0.05
 _SOONER = 1.1  # so many times has to be what is worth a change
@@ -49,14 +47,12 @@ class ThreadTuner:
         self._waited = 0  # how many blocks in a row, the last one included, the times clearly speak of waiting
         self._computing = 1  # how many threads code that computes is worth
         self._trial: Trial | None = None
+        self._trials = Retry(*_TRIAL_PAUSES)
         self._now = 0.0
-        self._next_trial = 0.0  # not before this
-        self._pause = 0.0  # since the last trial, if it failed
         self._worth = 1  # how many threads a contest has found to be worth having
         self._contest: Contest | None = None
         self._upwards = True  # whether the next one is about more of them, or about fewer
-        self._next_contest = 0.0
-        self._contest_pause = _REMATCH_SECONDS
+        self._contests = Retry(*_CONTEST_PAUSES)
 
     def observe(self, wall: float, cpu: float, threads: int, ended: float, elements: int = 0) -> None:
         """Takes note of a block of elements that was computed until `ended`, while `threads` threads were at work.
@@ -103,9 +99,9 @@ class ThreadTuner:
     @property
     def one_is_enough(self) -> bool:
         """Whether elements are computed, not waited for, and by now it is known that more threads are of no use."""
-        tried = self._wall < _LONG_ENOUGH or self._pause or self._cores == 1
+        tried = self._wall < _LONG_ENOUGH or self._trials.was_of_no_use or self._cores == 1
         settled = self.wanted == 1 and not self.trying and self._blocks > 2
-        return settled and self._wall < 2 * self._cpu and bool(tried)
+        return settled and self._wall < 2 * self._cpu and tried
 
     @property
     def trying(self) -> bool:
@@ -127,14 +123,14 @@ class ThreadTuner:
         if not self.trying and self._blocks > 2:
             if not self.computes:
                 self._begin_contest(self._upwards or self._worth < self.wanted or not self._take_turns)
-            elif self._now >= self._next_trial and self.wanted == self._computing < self._cores:
+            elif self._trials.due(self._now) and self.wanted == self._computing < self._cores:
                 self._trial = Trial()
                 self._want(self._computing + 1)
 
     def _begin_contest(self, upwards: bool) -> bool:
         """Begins one if it is time for it, and the consumer waits; says whether it did."""
         threads = self.wanted
-        due = self._now >= self._next_contest and self._blocks >= threads
+        due = self._contests.due(self._now) and self._blocks >= threads
         waits = self._wall >= _LONG_ENOUGH and self._waited >= _SURE_BLOCKS
         starving = 2 * threads * self._starved >= self._blocks
         if not (self._elements and due and waits and starving):
@@ -159,7 +155,7 @@ class ThreadTuner:
             self._put_off_contest()
         else:  # who wins goes on
             self._upwards = contest.winner == contest.more
-            self._contest_pause = _REMATCH_SECONDS
+            self._contests.restart()
         self._want(contest.winner)
 
     def _continue_trial(self, trial: Trial, wall: float, cpu: float, ended: float) -> None:
@@ -168,16 +164,14 @@ class ThreadTuner:
             self._trial = None
             if trial.parallelism > self._computing + _PARALLEL:
                 self._computing += 1
-                self._pause = 0.0
+                self._trials.restart()
             else:
-                self._pause = min(max(_RETRY_SECONDS, 2 * self._pause), _MOST_RETRY_SECONDS)
-            self._next_trial = ended + self._pause
+                self._trials.put_off(ended)
             self._want(self._computing)
 
     def _put_off_contest(self) -> None:
         self._upwards = not self._upwards
-        self._next_contest = self._now + self._contest_pause
-        self._contest_pause = min(2 * self._contest_pause, _MOST_REMATCH_SECONDS)
+        self._contests.put_off(self._now)
 
 
 class Pace:
@@ -192,8 +186,7 @@ class Pace:
         self.probing = False  # whether the trial has just begun: one element says whether reading waits
         self._better = False  # whether it is known to be
         self._with_threads = 0.0, 0.0  # elements a second, the last two times: one may have met a pause of the consumer
-        self._next_trial = 0.0  # not before this
-        self._pause = _RETRY_SECONDS
+        self._trials = Retry(*_TRIAL_PAUSES)
         self.restart()
 
     def restart(self) -> None:
@@ -230,25 +223,21 @@ class Pace:
         if not self.rest:
             self._with_threads = self._with_threads[1], pace
             known = self._with_threads[0] > 0  # the first blocks are still growing
-            self.rest = self.probing = known and share > _SOME_SHARE and now >= self._next_trial
+            self.rest = self.probing = known and share > _SOME_SHARE and self._trials.due(now)
             self._better = False
         elif share < _BUSY_SHARE or (pace < _SOONER * max(self._with_threads) and not self._better):
             self.end_trial(now)
         elif not self._better:
             self._better = True
-            self._put_off(now)
-        elif now >= self._next_trial:  # things may have changed
+            self._trials.put_off(now)
+        elif self._trials.due(now):  # things may have changed
             self.rest = False
 
     def end_trial(self, now: float) -> None:
         """Has the threads go on, for some time at least; if there was no trial, nothing changes."""
         if self.rest:
             self.rest = self.probing = False
-            self._put_off(now)
-
-    def _put_off(self, now: float) -> None:
-        self._next_trial = now + self._pause
-        self._pause = min(2 * self._pause, _MOST_RETRY_SECONDS)
+            self._trials.put_off(now)
 
 
 class Growth:
