@@ -2,6 +2,7 @@
 
 import signal
 import time
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import grain
 from grain import experimental as ex
 from grain._src.conformance.equality import same
+from grain._src.nodes import flat_map
 
 INLINE = grain.ReadOptions(0, 0)
 M = grain.MapDataset
@@ -94,6 +96,27 @@ def test_going_on_after_an_interrupt_loses_and_repeats_nothing(name, alarm):
                 assert same([*found, *other], expected), "the state is right"
             assert same([*found, *it], expected)
     assert hits
+
+
+@pytest.mark.parametrize("above", [numbers(5), numbers(5).filter(lambda x: x % 2)], ids=["random access", "stream"])
+def test_an_interrupt_at_the_end_of_a_flat_map_repeats_nothing(above, monkeypatch):
+    ds = ex.FlatMapIterDataset(above, Twice())
+    expected = list(ds)
+
+    def interrupted(error):
+        assert isinstance(error, StopIteration)
+        raise KeyboardInterrupt
+
+    it = iter(ds)
+    found = list(islice(it, len(expected)))
+    with monkeypatch.context() as patch:
+        patch.setattr(flat_map, "is_interrupt", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            next(it)
+    other = iter(ds)
+    other.set_state(it.get_state())
+    assert [*found, *other] == expected
+    assert [*found, *it] == expected
 
 
 def test_ctrl_c_in_close_leaves_nothing_open(alarm, nothing_is_left):

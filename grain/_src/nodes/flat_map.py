@@ -112,9 +112,7 @@ class FlatMapIterator(DatasetIterator[Any]):
             raise closed_error(self._node.describe())
         while self._next >= len(self._outputs):
             here = self._parent.get_state()
-            if not self._late:
-                self._before = here
-            self._outputs, self._next = (), 0
+            self._before, self._outputs, self._next = here, (), 0
             try:
                 element = next(self._parent)
                 if self._late:
