@@ -89,8 +89,8 @@ class StageIterator(DatasetIterator[Any]):
         while self._plain is None and not elements:
             seen = self._seen
             if self._packed is not None:
-                self._parted = min(seen + count, self._count)
-                elements = self._packed.part(seen, self._parted)
+                elements = self._packed.part(seen, min(seen + count, self._count))
+                self._parted += len(elements)
                 if self._parted == self._count:
                     self._packed = None
             else:
