@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import time
 
 import ml_dtypes
 import numpy as np
@@ -152,6 +153,43 @@ def test_a_slow_element_delays_only_itself():
     with tempfile.TemporaryDirectory() as folder:
         with iter(M.range(1000).map(work).to_iter_dataset().mp_prefetch(workers(2))) as it:
             assert list(it) == list(range(1000))
+
+
+def late_once(directory):
+    """A function that notes what it is called with, and whose 5,000th element makes its block late."""
+
+    def late(x):
+        fd = os.open(os.path.join(directory, str(os.getpid())), os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+        os.write(fd, b"%d\n" % x)
+        os.close(fd)
+        if x == 5_000:
+            time.sleep(0.6)
+        return x
+
+    return late
+
+
+def test_what_is_left_of_a_late_block_comes_before_what_waits_behind_it():
+    with tempfile.TemporaryDirectory() as directory:
+        ds = grain.MapDataset.range(20_000).map(late_once(directory)).to_iter_dataset(grain.ReadOptions(0, 0))
+        with iter(ds.mp_prefetch(workers(1, per_worker_buffer_size=64))) as it:
+            assert list(it) == list(range(20_000))
+        (notes,) = os.scandir(directory)
+        with open(notes) as file:
+            computed = [int(line) for line in file]
+    assert computed == list(range(20_000))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_going_back_while_a_block_is_late_loses_nothing(count):
+    with tempfile.TemporaryDirectory() as directory:
+        ds = grain.MapDataset.range(8_000).map(late_once(directory)).to_iter_dataset()
+        with iter(ds.mp_prefetch(workers(count, per_worker_buffer_size=16))) as it:
+            state = it.get_state()
+            assert [next(it) for _ in range(5_000)] == list(range(5_000))
+            it.set_state(state)
+            assert list(it) == list(range(8_000))
+            assert it.get_state() == {"next_index": 8_000}
 
 
 def test_the_state_does_not_grow_with_the_number_of_workers():

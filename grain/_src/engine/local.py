@@ -31,17 +31,19 @@ class Outcome:
         one unit.
       error: what was raised after the outputs.
       state: where the stage is after the error, or where it stopped before the block was done.
+      unfinished: whether it did, and there is more to come.
       holes: whether there were holes although the stage relies on none.
       records: how many records a block should have for those who read it.
     """
 
-    __slots__ = ("elements", "error", "holes", "marks", "records", "state")
+    __slots__ = ("elements", "error", "holes", "marks", "records", "state", "unfinished")
 
     def __init__(self) -> None:
         self.elements: list[Any] = []
         self.marks: Sequence[Any] | np.ndarray[Any, Any] | None = None
         self.error: BaseException | None = None
         self.state: dict[str, Any] | None = None
+        self.unfinished = False
         self.holes = False
         self.records = 1
 
@@ -120,7 +122,7 @@ class LocalStage:
             # One that killed its worker is read record by record, to know which it is.
             with self._fan if most is None else nullcontext():
                 if not self._pull(outcome.elements, marks, most):
-                    outcome.state = self._iterator.get_state()
+                    outcome.state, outcome.unfinished = self._iterator.get_state(), True
         except BaseException as error:
             outcome.error = error
             outcome.state = self._iterator.get_state()

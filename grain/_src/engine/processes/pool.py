@@ -58,8 +58,7 @@ class Pool:
         self._failed_starts = 0.0
         self._first_ready = float("inf")  # when a worker was ready for the first time
         self._all_start = self.num_workers == 1  # whether the others may start too
-        self._picked = -1
-        self._warned = False
+        self._picked, self._warned = -1, False
         self._broken: BaseException | None = None
         self._end = weakref.finalize(self, end_all, self._workers, self._shared)
         self._owner, self._forks = os.getpid(), Forks.count
@@ -88,17 +87,17 @@ class Pool:
         self._picked = (self._picked + 1) % self.num_workers
         return self._picked
 
-    def submit(self, task: Task, first: bool = False) -> None:
-        """Hands a block to whoever is free; `first`, before those that wait already."""
+    def submit(self, task: Task) -> None:
+        """Hands a block to whoever is free."""
         if len(self._workers) < self.num_workers or self._forks != Forks.count:
             self.start()
         task.number = next(self._numbers)
-        if (first or not self._waiting) and task.worker is None:
+        if not self._waiting and task.worker is None:
             worker = self._free_worker()
             if worker is not None:
                 self._send(worker, task)
                 return
-        (self._waiting.appendleft if first else self._waiting.append)(task)
+        self._waiting.append(task)
         self._dispatch()
 
     def cancel(self, task: Task) -> None:
@@ -106,13 +105,14 @@ class Pool:
         task.cancelled = True
         if task.reply is not None:
             self._drop(task.reply)
-        if task in self._waiting:
+            if task.reply.rest is not None:
+                self.cancel(task.reply.rest)
+        elif task in self._waiting:
             self._waiting.remove(task)
-        elif task.reply is None:
-            for worker in self._workers:
-                if task in worker.tasks and task is not worker.tasks[0]:
-                    with contextlib.suppress(ChannelClosed):
-                        worker.channel.send((SKIP, task.number))
+        else:
+            for worker in (worker for worker in self._workers if task in worker.tasks):
+                with contextlib.suppress(ChannelClosed):
+                    worker.channel.send((SKIP, task.number))
 
     @property
     def idle(self) -> bool:
@@ -281,7 +281,7 @@ class Pool:
 
     def _receive(self, worker: WorkerProcess, frame: Frame) -> None:
         match frame.message:
-            case (tag, number, head, marks, error, state, holes, seconds, nbytes, records) if tag == DONE:
+            case (tag, number, head, marks, error, state, unfinished, *about) if tag == DONE:
                 if head[0]:
                     worker.leases.adopt(head, frame.fds)
                 if worker.condemned:
@@ -295,13 +295,16 @@ class Pool:
                     if isinstance(failure, MemoryError) and not task.deaths:
                         worker.condemn()  # a fresh one has more room; its end counts as a death of the block
                         return
-                values = failure, head, frame.body, worker.leases, marks, state, holes, seconds, nbytes, records
+                rest = task.rest_from(state) if unfinished else None
+                values = failure, head, frame.body, worker.leases, marks, state, *about, rest
                 reply = tuple.__new__(Reply, values)  # quicker than `Reply(…)`
                 if task.cancelled:
                     self._drop(reply)
                 else:
                     task.reply = reply
                 worker.tasks.popleft()
+                if rest is not None:
+                    worker.tasks.appendleft(rest)
                 if not self._all_start:
                     self._start_all()
             case (tag, initialised) if tag == READY:

@@ -152,12 +152,9 @@ class StageIterator(DatasetIterator[Any]):
             self._run_plainly(task.request[0])
             return
         done = task.request[1]
-        if reply.error is None and reply.state is not None:  # it stopped before the end
-            done = self._positions.of(reply.state)
-            rest = Task(self._number, (reply.state, *task.request[1:]), task.size)
-            rest.deaths = min(1, task.deaths)
-            self._tasks.appendleft(rest)
-            self._pool.submit(rest, first=True)
+        if reply.rest is not None:
+            done = self._positions.of(reply.rest.request[0])
+            self._tasks.appendleft(reply.rest)
         self._blocks.learn(task, reply)
         self._fill()  # whoever computed it goes on while we look at it
         block = reply.elements_or_columns()

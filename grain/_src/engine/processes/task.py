@@ -41,6 +41,13 @@ class Task:
         self.cancelled = False
         self.reply: Reply | None = None
 
+    def rest_from(self, state: dict[str, Any]) -> "Task":
+        """Returns what is left of it when a worker has got as far as `state`."""
+        rest = Task(self.stage, (state, *self.request[1:]), self.size, self.body, self.worker)
+        rest.number, rest.cancelled = self.number, self.cancelled
+        rest.deaths = min(1, self.deaths)
+        return rest
+
     def fail(self, how: str) -> None:
         """Gives up: no worker survives it. `how` says how the last one ended."""
         times = "twice" if self.deaths == 2 else f"the {self.deaths}th time"
@@ -48,7 +55,10 @@ class Task:
 
 
 class Reply(NamedTuple):
-    """What a worker answered: the DONE message, its body, and whose memory the elements are in."""
+    """What a worker answered: the DONE message, its body, and whose memory the elements are in.
+
+    If it is not all of the block, the worker goes on with the `rest`.
+    """
 
     error: BaseException | None = None
     head: Any = None
@@ -60,6 +70,7 @@ class Reply(NamedTuple):
     seconds: float = 0.0
     nbytes: int = 0
     records: int = 1
+    rest: Task | None = None
 
     def elements(self) -> list[Any]:
         """What the block gave, decoded; to be called once."""

@@ -67,7 +67,7 @@ class _Server:
                 case (tag, task, stage, released, request) if tag == BLOCK:
                     self._arena.free(released)
                     if task in skipped:
-                        self._channel.send((DONE, task, encode([[]], None).head, None, None, None, False, 0.0, 0, 1))
+                        self._skip(task)
                     else:
                         self._block(task, stage, request, frame.body)
                 case (tag, number) if tag == STAGE:
@@ -121,27 +121,42 @@ class _Server:
         self._pulse += 1
         os.pwrite(self._pulse_fd, self._pulse.to_bytes(8), 0)
 
+    def _skip(self, task: int) -> None:
+        head = encode([[]], None).head
+        self._channel.send((DONE, task, head, None, None, None, False, False, 0.0, 0, 1))
+
     def _block(self, task: int, stage: int, request: tuple[Any, ...], body: bytes | memoryview) -> None:
         if stage not in self._stages:
             return  # it could not be unpickled; the training process knows
+        state = self._part(task, stage, request, body)
+        while state is not None:
+            self._frames.extend(self._channel.receive_ready())
+            if task in self._skipped():
+                self._skip(task)
+                return
+            state = self._part(task, stage, (state, *request[1:]), body)
+
+    def _part(self, task: int, stage: int, request: tuple[Any, ...], body: bytes | memoryview) -> dict[str, Any] | None:
+        """Computes a block, or a part of one that takes long; returns where to go on if there is more to come."""
         began = time.perf_counter()
         outcome = self._stages[stage].run(body, *request)
         seconds = time.perf_counter() - began
         size = trees.nbytes(outcome.elements[-1]) * len(outcome.elements) if outcome.elements else 0
         box = [outcome.elements]
         del outcome.elements  # the codec hands arrays over without a copy only if nobody else holds them
-        marks, state = outcome.marks, outcome.state
+        marks, state, unfinished = outcome.marks, outcome.state, outcome.unfinished
         error = processes.encode_error(outcome.error) if outcome.error is not None else None
         try:
             encoded = encode(box, self._arena)
         except Exception as unpicklable:
             unpicklable.add_note("grain: raised while sending elements from a worker process to the training process")
-            error, state = processes.encode_error(unpicklable), None
+            error, state, unfinished = processes.encode_error(unpicklable), None, False
             count = _picklable(box[0])
             encoded, marks = encode([box[0][:count]], self._arena), None if marks is None else marks[:count]
-        message = (DONE, task, encoded.head, marks, error, state, outcome.holes, seconds, size, outcome.records)
-        self._channel.send(message, encoded.body, encoded.fds)
+        about = unfinished, outcome.holes, seconds, size, outcome.records
+        self._channel.send((DONE, task, encoded.head, marks, error, state, *about), encoded.body, encoded.fds)
         self._channel.drain()  # before the next block, which may take long
+        return state if unfinished else None
 
 
 def _collect_again() -> None:
