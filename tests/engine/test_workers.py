@@ -192,6 +192,19 @@ def test_going_back_while_a_block_is_late_loses_nothing(count):
             assert it.get_state() == {"next_index": 8_000}
 
 
+def test_memory_is_used_again_at_once_however_many_blocks_wait():
+    """What is in the cache is quick to write: a worker takes what was given back last, not what it never used."""
+
+    def slow(x):
+        time.sleep(2e-3)  # so that nothing is ready before it is asked for
+        return np.full(30_000, x)
+
+    ds = M.range(10**6).map(slow).to_iter_dataset(grain.ReadOptions(0, 0))
+    with iter(ds.mp_prefetch(workers(1, per_worker_buffer_size=64))) as it:
+        places = {next(it).ctypes.data for _ in range(300)}
+    assert len(places) < 100
+
+
 def test_the_state_does_not_grow_with_the_number_of_workers():
     ds = M.range(100).to_iter_dataset().filter(lambda x: x % 3).random_map(lambda x, rng: x, seed=1).batch(4)
     states = set()

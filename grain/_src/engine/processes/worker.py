@@ -60,12 +60,13 @@ class _Server:
     def serve(self) -> None:
         self._channel.send((READY, False))
         while True:
-            self._frames.extend(self._channel.receive_ready())
+            self._take_in(self._channel.receive_ready())
+            if not self._frames:
+                self._take_in([self._channel.recv()])
             skipped = self._skipped()
-            frame = self._frames.popleft() if self._frames else self._channel.recv()
+            frame = self._frames.popleft()
             match frame.message:
-                case (tag, task, stage, released, request) if tag == BLOCK:
-                    self._arena.free(released)
+                case (tag, task, stage, _, request) if tag == BLOCK:
                     if task in skipped:
                         self._skip(task)
                     else:
@@ -75,6 +76,13 @@ class _Server:
                 case (tag, index, count, budget) if tag == INIT:
                     self._init(index, count, budget, bytes(frame.body))
 
+    def _take_in(self, frames: list[Frame]) -> None:
+        """Puts frames to those that wait. Memory that they give back is used at once, while it is in the cache."""
+        for frame in frames:
+            if frame.message[0] == BLOCK:
+                self._arena.free(frame.message[3])
+        self._frames.extend(frames)
+
     def _skipped(self) -> set[int]:
         """The blocks of which a later frame says that they are in vain."""
         return {frame.message[1] for frame in self._frames if frame.message[0] == SKIP}
@@ -82,7 +90,7 @@ class _Server:
     def _upcoming(self, stage: int) -> tuple[Any, ...] | None:
         """The request of the next block, if it has come and is for the same stage."""
         with contextlib.suppress(ChannelClosed):  # which is noticed after this block
-            self._frames.extend(self._channel.receive_ready())
+            self._take_in(self._channel.receive_ready())
         blocks = [frame.message for frame in self._frames if frame.message[0] == BLOCK]
         skipped = self._skipped() if blocks else ()
         _, task, number, _, request = next((block for block in blocks if block[1] not in skipped), (None,) * 5)
@@ -130,7 +138,7 @@ class _Server:
             return  # it could not be unpickled; the training process knows
         state = self._part(task, stage, request, body)
         while state is not None:
-            self._frames.extend(self._channel.receive_ready())
+            self._take_in(self._channel.receive_ready())
             if task in self._skipped():
                 self._skip(task)
                 return
