@@ -1,6 +1,8 @@
 """How many threads: as many as fit into the waiting, one for Python that holds the interpreter lock."""
 
-from grain._src.engine.trials import Retry
+import random
+
+from grain._src.engine.trials import Contest, Retry
 from grain._src.engine.tuning import Pace, ThreadTuner
 
 
@@ -290,3 +292,29 @@ def test_what_was_of_no_use_is_tried_less_and_less_often():
     retry.put_off(now)
     assert not retry.due(now + 4)
     assert retry.due(now + 5)
+
+
+def contest_of(gain, noise, seed):
+    """Runs a contest on a machine with noise; returns whether more threads have won, and after how many rounds."""
+    rng, contest, now = random.Random(seed), Contest(4, 8), 0.0
+    rounds, threads = 1, contest.threads
+    while not contest.over:
+        if contest.threads != threads:
+            rounds, threads = rounds + 1, contest.threads
+        pace = 1000 * (gain if threads == 8 else 1) * rng.uniform(1 - noise, 1 + noise)
+        for _ in range(4 * threads):
+            now += 16 / pace
+            contest.add(16, threads, now, starved=10**6)
+    return contest.winner == 8, rounds
+
+
+def test_a_contest_is_short_where_the_difference_is_clear():
+    assert contest_of(1.5, 0.0, seed=0) == (True, 2)
+    assert contest_of(0.7, 0.0, seed=0) == (False, 2)
+
+
+def test_a_contest_goes_on_where_the_machine_is_noisy_until_it_can_tell():
+    for gain, more in ((1.25, True), (0.9, False)):
+        won = [contest_of(gain, 0.25, seed) for seed in range(200)]
+        assert sum(winner == more for winner, _ in won) > 180
+        assert max(rounds for _, rounds in won) > 4

@@ -1,14 +1,16 @@
 """Two numbers of threads compared: by the processor time they get, or by the elements they give; and when to compare."""
 
+import math
+
 _TRIAL_BLOCKS = 8
 _TRIAL_SECONDS = 0.03
 _LONG_TRIAL_BLOCKS = 5  # so few say enough when they took as long as this
 _LONG_TRIAL_SECONDS = 0.15
 _ROUND_BLOCKS = 3  # of each thread, and
 _ROUND_SECONDS = 0.08  # make a round of a contest
-_ROUNDS = 4
-_AHEAD = 1.1  # so many times as many elements a second, and never fewer, must more threads give
-_FAR_AHEAD = 1.25  # which two rounds show as well
+_PAIRS = 6  # of rounds at the most
+_AHEAD = 1.07  # so many times as many elements a second must more threads give
+_SURE = 0.2  # so far from that is one pair of rounds beyond doubt, and less, by the square root, are several
 
 
 class Retry:
@@ -98,16 +100,22 @@ class Contest:
     @property
     def over(self) -> bool:
         """Whether other rounds would change nothing."""
-        if self._decided or len(self._paces) == _ROUNDS:
+        pairs, half = divmod(len(self._paces), 2)
+        if self._decided or pairs == _PAIRS:
             return True
-        return len(self._paces) == 2 and not self._paces[0] < self._paces[1] < _FAR_AHEAD * self._paces[0]
+        return pairs > 0 and not half and abs(self._gain - _AHEAD) > _SURE / math.sqrt(pairs)
 
     @property
     def winner(self) -> int:
-        """More threads, if they were clearly ahead; few, too, if the consumer has no need of more."""
-        few, more = self._paces[::2], self._paces[1::2]
-        ahead = bool(more) and all(m > f for f, m in zip(few, more, strict=False))
-        return self.more if ahead and sum(more) / len(more) > _AHEAD * sum(few) / len(few) else self.few
+        """More threads, if they were ahead; few, too, if the consumer has no need of more."""
+        return self.more if self._gain > _AHEAD else self.few
+
+    @property
+    def _gain(self) -> float:
+        """How many times as many elements a second more threads gave."""
+        pairs = len(self._paces) // 2
+        few, more = self._paces[0 : 2 * pairs : 2], self._paces[1 : 2 * pairs : 2]
+        return sum(more) / max(sum(few), 1e-9)
 
     def add(self, elements: int, threads: int, ended: float, starved: int) -> None:
         """Takes note of a block: its end, how many were at work when it began, how often the consumer has waited."""
