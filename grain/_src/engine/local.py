@@ -20,6 +20,7 @@ from grain._src.transport.codec import decode
 
 _LATE_SECONDS = 0.5  # after which a block goes back in parts
 _SILENT_SECONDS = 1e-3  # what takes longer shows that it gets on
+_AT_ONCE_SECONDS = 4e-3  # nobody waits for a part of a block, and between two the user's code drops out of the cache
 
 
 class Outcome:
@@ -154,7 +155,7 @@ class LocalStage:
                 return False
             if now - at >= _SILENT_SECONDS:
                 self._tick()
-            count = next_at_once(count, wanted, now - at)
+            count = next_at_once(count, wanted, now - at, _AT_ONCE_SECONDS)
             at = now
 
     def _pull_some(self, elements: list[Any], marks: list[Any] | None, count: int) -> bool:

@@ -4,12 +4,13 @@ _QUICK_SECONDS = 1e-3
 _MOST = 64
 
 
-def next_at_once(before: int, taken: int, seconds: float) -> int:
+def next_at_once(before: int, taken: int, seconds: float, quick: float = _QUICK_SECONDS) -> int:
     """Returns how many to take next: as many as are quick, at most twice as many as `before`.
 
     Args:
       before: how many it were to be the last time.
       taken: how many were asked for.
       seconds: how long that took.
+      quick: how long it may take.
     """
-    return max(1, min(int(taken * _QUICK_SECONDS / max(1e-9, seconds)), 2 * before, _MOST))
+    return max(1, min(int(taken * quick / max(1e-9, seconds)), 2 * before, _MOST))
