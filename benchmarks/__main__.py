@@ -44,7 +44,7 @@ def _arguments() -> argparse.Namespace:
 
 def _run(options: argparse.Namespace) -> int:
     repetitions = options.repetitions or (6 if options.short else 10)
-    seconds = options.seconds or (0.25 if options.short else 0.5)
+    seconds = options.seconds or (0.1 if options.short else 0.2)
     made_by = circumstances(f"python -m benchmarks {' '.join(sys.argv[1:])}")
     if made_by["machine"]["load"] > made_by["machine"]["cores"] / 2:
         print(

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks.workload import Make, Metric
+from benchmarks.workload import Make, Metric, Take
 
 _END = object()
-_WARM_UP_SHARE = 0.3
+_TRIES = 20  # times as long as it should a measurement may take
 _CHUNK_SECONDS = 0.02
 # The threads of NumPy's linear algebra spin for some 60 ms after its import, on a core that a worker would start on.
 _SETTLE_SECONDS = 0.15
@@ -49,38 +49,34 @@ def _drain(iterator: Iterator[Any], seconds: float, clock: Callable[[], float]) 
 
 
 def cost_per_item(
-    make: Make,
-    seconds: float,
-    clock: Callable[[], float] = time.perf_counter,
-    warmed_up: Callable[[], object] = lambda: None,
-    warm_up_share: float = _WARM_UP_SHARE,
-) -> float:
-    """Seconds of `clock` for one item, after the first item and a warm-up; starts again where an epoch ends."""
+    make: Make, seconds: float, warm_up: float, clock: Callable[[], float] = time.perf_counter
+) -> Iterator[float]:
+    """Seconds of `clock` for one item of a pipeline that goes on running: of other items each time it is asked.
+
+    The first item and what follows for `warm_up` seconds do not count. Starts again where an epoch ends.
+    """
     items, cost, warm = 0, 0.0, False
-    deadline = time.perf_counter() + 20 * seconds
-    while (items == 0 or cost < seconds) and time.perf_counter() < deadline:
+    deadline = time.perf_counter() + _TRIES * seconds
+    while True:
         with running(make) as iterator:
-            next(iterator)
+            next(iterator, None)
             if not warm:
-                _drain(iterator, seconds * warm_up_share, clock)
-                warmed_up()
+                _drain(iterator, warm_up, clock)
                 warm = True
-            taken, spent, ended = _drain(iterator, seconds, clock)
-            items, cost = items + taken, cost + spent
-            if not ended:
-                break
-    if items == 0:
-        raise RuntimeError("the pipeline ended before anything could be measured")
-    return cost / items
+            ended = False
+            while not ended:
+                taken, spent, ended = _drain(iterator, max(seconds - cost, seconds / _TRIES), clock)
+                items, cost = items + taken, cost + spent
+                late = time.perf_counter() > deadline
+                if items == 0 and late:
+                    raise RuntimeError("the pipeline ended before anything could be measured")
+                if items and (not ended or cost >= seconds or late):
+                    yield cost / items
+                    items, cost, deadline = 0, 0.0, time.perf_counter() + _TRIES * seconds
 
 
-def rate(make: Make, seconds: float) -> float:
-    return 1 / cost_per_item(make, seconds)
-
-
-def rate_with_workers(make: Make, seconds: float) -> float:
-    """The same once all workers have had the time to start, which some do one after the other."""
-    return 1 / cost_per_item(make, seconds, warm_up_share=1.0)
+def rate(make: Make, seconds: float, warm_up: float) -> Iterator[float]:
+    return (1 / cost for cost in cost_per_item(make, seconds, warm_up))
 
 
 def rate_of_epoch(make: Make, seconds: float) -> float:
@@ -93,34 +89,53 @@ def rate_of_epoch(make: Make, seconds: float) -> float:
     return items / (time.perf_counter() - start)
 
 
-def rate_of_copies(make: Make, seconds: float, copies: int) -> float:
+def rate_of_copies(make: Make, seconds: float, warm_up: float, copies: int) -> Iterator[float]:
     """The summed rate of `copies` processes that run the same loop at the same time: what the cores give.
 
     They are started anew, as workers are: how fast a process runs a function is a matter of luck, which forks would share.
     """
     context = multiprocessing.get_context("spawn")
-    barrier, rates = context.Barrier(copies), context.SimpleQueue()
-    processes = [context.Process(target=_copy, args=(make, seconds, barrier, rates)) for _ in range(copies)]
-    for process in processes:
-        process.start()
-    total: float = sum(rates.get() for _ in processes)
-    for process in processes:
-        process.join()
-    return total
+    pipes = [context.Pipe() for _ in range(copies)]
+    processes = [context.Process(target=_copy, args=(make, seconds, warm_up, theirs)) for _, theirs in pipes]
+    try:
+        for process in processes:
+            process.start()
+        for ours, _ in pipes:  # each is ready at another time
+            ours.recv()
+        while True:
+            for ours, _ in pipes:
+                ours.send(None)
+            yield sum(ours.recv() for ours, _ in pipes)
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
 
 
-def _copy(make: Make, seconds: float, barrier: Any, rates: Any) -> None:
-    rates.put(1 / cost_per_item(make, seconds, warmed_up=barrier.wait))
+def _copy(make: Make, seconds: float, warm_up: float, orders: Any) -> None:
+    for value in rate(make, seconds, warm_up):
+        orders.send(value)
+        orders.recv()
 
 
-def main_thread_cpu(make: Make, seconds: float) -> float:
+def main_thread_cpu(make: Make, seconds: float, warm_up: float) -> Iterator[float]:
     """Microseconds of this thread's processor time for one `next()`."""
-    return 1e6 * cost_per_item(make, seconds, clock=time.thread_time)
+    return (1e6 * cost for cost in cost_per_item(make, seconds, warm_up, time.thread_time))
 
 
-def process_cpu(make: Make, seconds: float) -> float:
+def process_cpu(make: Make, seconds: float, warm_up: float) -> Iterator[float]:
     """Microseconds of processor time for one `next()` in all threads of this process, but not in its workers."""
-    return 1e6 * cost_per_item(make, seconds, clock=time.process_time)
+    return (1e6 * cost for cost in cost_per_item(make, seconds, warm_up, time.process_time))
+
+
+def anew(once: Callable[[Make, float], float]) -> Take:
+    """A number for which each time a pipeline is made."""
+
+    def take(make: Make, seconds: float, _warm_up: float) -> Iterator[float]:
+        while True:
+            yield once(make, seconds)
+
+    return take
 
 
 def first_item(make: Make, _seconds: float) -> float:
@@ -249,15 +264,15 @@ def memory_of_epoch(make: Make, _seconds: float) -> float:
 
 
 RECORDS = Metric("records/s", rate)
-EPOCH = Metric("records/s", rate_of_epoch)
+EPOCH = Metric("records/s", anew(rate_of_epoch), rounds=1)
 ROWS = Metric("rows/s", rate)
 MEGABYTES = Metric("MB/s", rate)
 MAIN_THREAD_CPU = Metric("µs of main thread", main_thread_cpu, more=False)
 PROCESS_CPU = Metric("µs of the training process", process_cpu, more=False)
-FIRST_ITEM = Metric("s to first batch", first_item, more=False, fresh=True)
-CLOSE = Metric("s to close", close, more=False)
-GET_STATE = Metric("µs", get_state, more=False)
-RESTORE = Metric("µs", restore, more=False)
-STATE_SIZE = Metric("bytes", state_size, more=False, steady=True)
-READ_AHEAD = Metric("MB", memory_read_ahead, more=False, fresh=True, steady=True)
-EPOCH_MEMORY = Metric("MB", memory_of_epoch, more=False, fresh=True, steady=True)
+FIRST_ITEM = Metric("s to first batch", anew(first_item), more=False, fresh=True, rounds=1)
+CLOSE = Metric("s to close", anew(close), more=False, rounds=1)
+GET_STATE = Metric("µs", anew(get_state), more=False, rounds=1)
+RESTORE = Metric("µs", anew(restore), more=False, rounds=1)
+STATE_SIZE = Metric("bytes", anew(state_size), more=False, steady=True, rounds=1)
+READ_AHEAD = Metric("MB", anew(memory_read_ahead), more=False, fresh=True, steady=True, rounds=1)
+EPOCH_MEMORY = Metric("MB", anew(memory_of_epoch), more=False, fresh=True, steady=True, rounds=1)

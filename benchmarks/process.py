@@ -17,7 +17,11 @@ class Failed(Exception):
 
 
 class Process:
-    """A contestant that is kept alive between measurements; started again after it died or hung."""
+    """A contestant that is kept alive between measurements; started again after it died or hung.
+
+    It runs only while it is asked something. Then it is stopped where it is, with its threads and workers: they go on as
+    if no time had passed, have not used the pause to get ahead, and have not been in the way of the others.
+    """
 
     def __init__(self, contestant: Contestant) -> None:
         self._contestant = contestant
@@ -28,6 +32,7 @@ class Process:
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
+        self._signal(signal.SIGCONT)
         try:
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
@@ -38,6 +43,7 @@ class Process:
             self.stop()
             raise Failed(f"no answer within {deadline:.0f} s")
         line = process.stdout.readline()
+        self._signal(signal.SIGSTOP)
         if not line:
             process.wait()
             code = process.returncode
@@ -52,10 +58,15 @@ class Process:
         """Ends the process and whatever it started."""
         if self._process is None:
             return
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self._signal(signal.SIGKILL)
         self._process.communicate()
         self._process = None
+
+    def _signal(self, number: signal.Signals) -> None:
+        """Tells it and whatever it started."""
+        assert self._process is not None
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)
 
     def _log(self) -> str:
         return str(CACHE / f"{self._contestant.name}.log")

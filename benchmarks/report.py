@@ -10,7 +10,7 @@ _HEAD = """# Results
 Made by `{command}` on {date} at commit {commit}: {cores} cores ({cpu}), Python {python}, {system}, load {load} before.
 {versions}.
 
-Best of the repetitions; contestants took turns. *reference* is grain 0.2.18 at its defaults, *reference inline* with
+Best of the repetitions, and by how much they differ; contestants took turns. *reference* is grain 0.2.18 at its defaults, *reference inline* with
 `ReadOptions(0, 0)` (and, with workers, 16 buffers each), *2 workers* the same with two of them where the row names none,
 *best* the best of a library's settings, *limit* the user's own functions in a bare loop (in as many processes as the row
 has workers), memcpy, or `import numpy`. A ratio above 1 means better, whatever the unit.
@@ -109,7 +109,8 @@ def _details(workloads: Mapping[str, Any]) -> Iterator[str]:
             for who, numbers in measured["contestants"].items():
                 cells = " | "
                 if "best" in numbers:
-                    cells = f"{quantity(numbers['best'])} {measured['unit']} | {numbers['spread']:.0%}"
+                    spread = f"{numbers['spread']:.0%}" if len(numbers["values"]) > 1 else ""
+                    cells = f"{quantity(numbers['best'])} {measured['unit']} | {spread}"
                 if "failed" in numbers:
                     cells = f"failed: {numbers['failed']} {cells}"
                 yield f"| {row} | {who} | {cells} |"

@@ -1,11 +1,13 @@
-"""Runs workloads: contestants take turns, repetition after repetition, so that none has the quieter machine."""
+"""Runs workloads: contestants take turns, second by second, so that none has the quieter machine."""
 
 import compileall
+import contextlib
 import datetime
 import itertools
 import os
 import platform
 import re
+import statistics
 import subprocess
 import sys
 import time
@@ -19,7 +21,7 @@ from benchmarks.ratios import PRECISION
 from benchmarks.report import quantity
 
 _DEADLINE = 90.0
-_FEWEST = 2
+_HOST = "ours", "default"  # makes the data, and knows the rows
 
 
 class Measured:
@@ -51,6 +53,16 @@ class Measured:
         """The contestants whose best value may be an accident."""
         return [turn for turn in self.turns if self.gap(turn) > PRECISION]
 
+    def add(self, turn: tuple[str, str], values: list[float]) -> None:
+        """Takes note of what a contestant reached in the rounds of a repetition.
+
+        Of rates the mean counts: what comes in a short time depends on how full the buffers were. Of costs the least.
+        """
+        entry, more = self.found[label(*turn)], self.row["more"]
+        entry["values"].append(statistics.fmean(values) if more else min(values))
+        entry["best"] = max(entry["values"]) if more else min(entry["values"])
+        entry["spread"] = (max(entry["values"]) - min(entry["values"])) / max(entry["values"])
+
     def lines(self, turns: Iterable[tuple[str, str]]) -> list[str]:
         entries = {who: self.found[who] for who in itertools.starmap(label, turns)}
         return [f"    {who:24} {entry.get('failed') or quantity(entry['best'])}" for who, entry in entries.items()]
@@ -67,10 +79,14 @@ class Bench:
 
         repetitions: how often at the most.
         seconds: for one measurement, about.
-        budget: the seconds that a run should take; what is left after the first repetitions goes to rows that need more.
+        budget: the seconds that a run should take; what is left after the first repetition goes to rows that need more.
         """
         self._repetitions, self._seconds, self._budget = repetitions, seconds, budget
-        self._processes = {name: Process(contestant) for name, contestant in CONTESTANTS.items()}
+        self._processes = {
+            (name, setting): Process(contestant)
+            for name, contestant in CONTESTANTS.items()
+            for setting in contestant.settings
+        }
         self._not_installed: dict[str, str] = {}
         self._begun = time.perf_counter()
 
@@ -78,7 +94,7 @@ class Bench:
         # As an installer does for the others: what runs is compiled, whether or not this machine writes bytecode.
         for directory in (LIBRARY / "grain", ROOT / "benchmarks"):
             compileall.compile_dir(directory, quiet=1, rx=re.compile(r"\.envs"))
-        self._processes["ours"].ask(300, do="prepare")
+        self._processes[_HOST].ask(300, do="prepare")
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -86,7 +102,7 @@ class Bench:
             process.stop()
 
     def describe(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self._processes["ours"].ask(60, do="describe")
+        rows: list[dict[str, Any]] = self._processes[_HOST].ask(60, do="describe")
         return rows
 
     def run(self, rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -96,8 +112,7 @@ class Bench:
         self._begun = time.perf_counter()
         for number, measured in enumerate(all_measured, 1):
             self._say(f"[{number}/{len(all_measured)} {self._elapsed()}] {measured.title}")
-            for _ in range(1 if measured.row["steady"] else min(_FEWEST, self._repetitions)):
-                self._repeat(measured, measured.turns)
+            self._repeat(measured)
             self._say("\n".join(measured.lines(measured.turns)))
         self._settle(all_measured)
         results: dict[str, Any] = {}
@@ -109,13 +124,13 @@ class Bench:
 
     def _settle(self, all_measured: list[Measured]) -> None:
         """Measures again what does not agree, in turn and the worst first: a bad minute is not all that a row has seen."""
-        for repetition in range(_FEWEST, self._repetitions):
+        for repetition in range(1, self._repetitions):
             for measured in sorted(all_measured, key=lambda row: max(map(row.gap, row.turns), default=0), reverse=True):
                 left = self._budget - (time.perf_counter() - self._begun)
                 # All of them: who is measured more often has the better chance of a good moment.
                 if measured.unsettled() and left > measured.seconds:
                     self._say(f"[{repetition + 1}. time {self._elapsed()}] {measured.title}")
-                    self._repeat(measured, measured.turns)
+                    self._repeat(measured)
                     self._say("\n".join(measured.lines(measured.turns)))
 
     def _install(self, names: set[str]) -> None:
@@ -126,38 +141,41 @@ class Bench:
             except NotInstalled as reason:
                 self._not_installed[name] = f"not installed: {reason}"
 
-    def _repeat(self, measured: Measured, turns: Iterable[tuple[str, str]]) -> None:
+    def _repeat(self, measured: Measured) -> None:
+        """Adds a value for each contestant, of rounds in which each has its turn."""
         began = time.perf_counter()
         row = measured.row
-        for name, setting in turns:
-            entry = measured.found[label(name, setting)]
-            if "failed" in entry:
-                continue
-            try:
-                entry["values"].append(self._once(row, name, setting))
-            except Failed as failure:
-                entry["failed"] = str(failure)
-                # A library's leavings (threads, cached elements) must not burden the rows of the others.
-                self._processes[name].stop()
-            values = entry["values"]
-            if values:
-                entry["best"] = max(values) if row["more"] else min(values)
-                entry["spread"] = (max(values) - min(values)) / max(values)
+        running = {turn: [] for turn in measured.turns if "failed" not in measured.found[label(*turn)]}
+        for _ in range(row["rounds"]):
+            for turn in list(running):
+                try:
+                    running[turn].append(self._once(row, *turn))
+                except Failed as failure:
+                    del running[turn]
+                    measured.found[label(*turn)]["failed"] = str(failure)
+                    # A library's leavings (threads, cached elements) must not burden its other rows.
+                    self._processes[turn].stop()
+        for turn, values in running.items():
+            measured.add(turn, values)
+            self._finish(row, *turn)
         measured.seconds = time.perf_counter() - began
 
     def _once(self, row: dict[str, Any], name: str, setting: str) -> float:
+        """What a contestant reaches in its turn."""
         if name in self._not_installed:
             raise Failed(self._not_installed[name])
-        process = self._processes[name]
+        request = {"name": name, "setting": setting, "workload": row["workload"], "row": row["row"]}
+        process = self._processes[name, setting]
+        value: float = process.ask(_DEADLINE, do="measure", seconds=self._seconds, **request)
+        return value
+
+    def _finish(self, row: dict[str, Any], name: str, setting: str) -> None:
+        process = self._processes[name, setting]
         if row["fresh"]:
-            process = Process(CONTESTANTS[name])
-        try:
-            request = {"name": name, "setting": setting, "workload": row["workload"], "row": row["row"]}
-            value: float = process.ask(_DEADLINE, do="measure", seconds=self._seconds, **request)
-            return value
-        finally:
-            if row["fresh"]:
-                process.stop()
+            process.stop()
+        else:
+            with contextlib.suppress(Failed):  # it is started again for the next row
+                process.ask(_DEADLINE, do="finish")
 
     def _elapsed(self) -> str:
         seconds = int(time.perf_counter() - self._begun)

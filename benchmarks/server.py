@@ -1,5 +1,6 @@
 """A contestant's process: reads requests as JSON lines, runs one measurement for each, answers on standard output."""
 
+import contextlib
 import cProfile
 import functools
 import importlib
@@ -10,7 +11,7 @@ import pkgutil
 import pstats
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 from benchmarks import metrics, workloads
@@ -42,6 +43,7 @@ def describe() -> list[dict[str, Any]]:
                     "more": row.metric.more,
                     "fresh": row.metric.fresh,
                     "steady": row.metric.steady,
+                    "rounds": row.metric.rounds,
                     "short": row.short,
                     "workers": row.params.get("workers"),
                     "defaults": row.defaults,
@@ -67,45 +69,70 @@ def pipeline(name: str, setting: str, workload: str, row_name: str) -> tuple[Mak
     return functools.partial(build, *arguments, **row.params, **workers), row
 
 
-def measure(name: str, setting: str, workload: str, row: str, seconds: float) -> float:
+def measurements(name: str, setting: str, workload: str, row: str, seconds: float) -> Generator[float, None, None]:
+    """What a contestant reaches in a row, again and again, while its pipeline goes on running."""
     make, declared = pipeline(name, setting, workload, row)
     copies = declared.params.get("workers", 0) or CONTESTANTS[name].settings[setting].workers
     seconds *= declared.longer
     if copies:
         seconds *= _LONGER_WITH_WORKERS
     take = declared.metric.take
-    if take is metrics.rate and copies > 1:
-        copied = functools.partial(metrics.rate_of_copies, copies=copies)
-        take = copied if name == "limit" else metrics.rate_with_workers
-    value = take(make, seconds)
-    return value * declared.scale * (declared.limit_times if name == "limit" else 1)
+    if take is metrics.rate and copies > 1 and name == "limit":
+        take = functools.partial(metrics.rate_of_copies, copies=copies)
+    times = declared.scale * (declared.limit_times if name == "limit" else 1)
+    for value in take(make, seconds, seconds * declared.warm_up):
+        yield value * times
+
+
+class _Running:
+    """The pipeline that is being measured, if there is one."""
+
+    def __init__(self) -> None:
+        self._values: Generator[float, None, None] | None = None
+
+    def measure(self, **row: Any) -> float:
+        """The next number of a row, whose pipeline is started at the first."""
+        if self._values is None:
+            self._values = measurements(**row)
+        try:
+            return next(self._values)
+        except BaseException:
+            self._values = None
+            raise
+
+    def finish(self) -> None:
+        """Ends the pipeline."""
+        if self._values is not None:
+            self._values.close()
+            self._values = None
 
 
 def profile(workload: str, row: str, setting: str, seconds: float) -> str:
     """Where this library's process spends its time in the first row of the workload whose name contains `row`."""
     name = next(declared.name for declared in _load(workload).ROWS if row in declared.name)
     profiler, text = cProfile.Profile(), io.StringIO()
-    value = profiler.runcall(measure, "ours", setting, workload, name, seconds)
+    with contextlib.closing(measurements("ours", setting, workload, name, seconds)) as values:
+        value = profiler.runcall(next, values)
     pstats.Stats(profiler, stream=text).strip_dirs().sort_stats("tottime").print_stats(30)
     return f"{workload} · {name}: {value:.6g} under the profiler\n{text.getvalue()}"
-
-
-_OPERATIONS: dict[str, Callable[..., Any]] = {
-    "describe": describe,
-    "prepare": prepare,
-    "measure": measure,
-    "profile": profile,
-}
 
 
 def main() -> None:
     # Whatever a library prints must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+    running = _Running()
+    operations: dict[str, Callable[..., Any]] = {
+        "describe": describe,
+        "prepare": prepare,
+        "measure": running.measure,
+        "finish": running.finish,
+        "profile": profile,
+    }
     for line in sys.stdin:
         request = json.loads(line)
         try:
-            answer = {"value": _OPERATIONS[request.pop("do")](**request)}
+            answer = {"value": operations[request.pop("do")](**request)}
         except Exception as error:
             traceback.print_exc()
             answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:300]}

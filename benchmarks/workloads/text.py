@@ -13,10 +13,10 @@ from benchmarks.workload import Row
 
 WIDTH, BATCH, BINS, SHORTEST = 512, 16, 32, 16
 # Each worker makes a vocabulary at first, and buffers that were filled meanwhile are emptied.
-LONGER = 4
+WARM_UP = 4
 ROWS = (
-    Row("words, filter, pack, batch", PACKED_ROWS, {"words": True}, scale=BATCH, spread=True, longer=LONGER),
-    Row("bytes, filter, pack, batch", PACKED_ROWS, {"words": False}, scale=BATCH, spread=True, longer=LONGER),
+    Row("words, filter, pack, batch", PACKED_ROWS, {"words": True}, scale=BATCH, spread=True, warm_up=WARM_UP),
+    Row("bytes, filter, pack, batch", PACKED_ROWS, {"words": False}, scale=BATCH, spread=True, warm_up=WARM_UP),
 )
 Tokens = dict[str, Any]
 

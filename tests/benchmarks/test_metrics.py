@@ -1,5 +1,6 @@
 """How the harness takes numbers from an iterator."""
 
+import itertools
 import time
 from collections.abc import Iterator
 
@@ -25,7 +26,8 @@ def test_cost_counts_only_what_the_items_cost() -> None:
             clock.now += 0.5
             yield None
 
-    assert metrics.cost_per_item(items, 0.01, clock=clock) == pytest.approx(0.5)
+    costs = metrics.cost_per_item(items, 0.01, 0.0, clock=clock)
+    assert next(costs) == pytest.approx(0.5)
 
 
 def test_epoch_shorter_than_the_measurement_is_started_again() -> None:
@@ -36,16 +38,35 @@ def test_epoch_shorter_than_the_measurement_is_started_again() -> None:
         starts += 1
         return iter(range(1_000))
 
-    assert metrics.cost_per_item(items, 0.01) > 0
+    assert next(metrics.cost_per_item(items, 0.01, 0.0)) > 0
     assert starts > 1
+
+
+def test_a_pipeline_goes_on_running_between_two_measurements() -> None:
+    starts = 0
+
+    def items() -> Iterator[int]:
+        nonlocal starts
+        starts += 1
+        return itertools.count()
+
+    rates = metrics.rate(items, 0.005, 0.005)
+    assert all(next(rates) > 0 for _ in range(3))
+    assert starts == 1
+
+
+def test_what_is_measured_anew_has_a_pipeline_of_its_own_each_time() -> None:
+    numbers = metrics.anew(lambda make, _seconds: float(next(iter(make()))))(lambda: [next(counts)], 0.01, 0.0)
+    counts = itertools.count()
+    assert [next(numbers), next(numbers)] == [0, 1]
 
 
 def test_pipeline_too_short_to_measure_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="ended before anything could be measured"):
-        metrics.cost_per_item(lambda: iter([1]), 0.001)
+        next(metrics.cost_per_item(lambda: iter([1]), 0.001, 0.0))
 
 
-def test_iterator_is_closed_after_a_measurement() -> None:
+def test_iterator_is_closed_after_the_last_measurement() -> None:
     closed = []
 
     def items() -> Iterator[float]:
@@ -55,5 +76,8 @@ def test_iterator_is_closed_after_a_measurement() -> None:
         finally:
             closed.append(True)
 
-    metrics.rate(items, 0.01)
+    rates = metrics.rate(items, 0.01, 0.0)
+    next(rates)
+    assert closed == []
+    del rates
     assert closed == [True]

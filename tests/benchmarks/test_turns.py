@@ -1,0 +1,58 @@
+"""How contestants take turns: who does not have its turn stands still."""
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks import process
+from benchmarks.contestants import CONTESTANTS
+from benchmarks.process import Failed, Process
+
+# Answers every question with how often a thread of it has counted so far.
+_COUNTER = """
+import json, sys, threading, time
+count = 0
+def run():
+    global count
+    while True:
+        count += 1
+        time.sleep(0.001)
+threading.Thread(target=run, daemon=True).start()
+for line in sys.stdin:
+    time.sleep(json.loads(line)["seconds"])
+    print(json.dumps({"value": count}), flush=True)
+"""
+
+
+@pytest.fixture
+def counter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Process:
+    """A process that counts while it runs."""
+    script = tmp_path / "counter"
+    script.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{_COUNTER}'\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(process, "python", lambda _env: script)
+    monkeypatch.setattr(process, "CACHE", tmp_path)
+    return Process(CONTESTANTS["ours"])
+
+
+def test_a_contestant_gets_nothing_done_between_its_turns(counter: Process) -> None:
+    try:
+        first = counter.ask(10, seconds=0.2)
+        time.sleep(0.5)
+        second = counter.ask(10, seconds=0.0)
+        assert first > 20
+        assert second - first < first / 2, "it went on while others had their turn"
+        assert counter.ask(10, seconds=0.2) > second + 20, "it goes on in its own turn"
+    finally:
+        counter.stop()
+
+
+def test_one_that_does_not_answer_is_ended_and_started_again(counter: Process) -> None:
+    try:
+        with pytest.raises(Failed, match="no answer"):
+            counter.ask(0.2, seconds=60)
+        assert counter.ask(10, seconds=0.0) >= 0
+    finally:
+        counter.stop()
