@@ -243,11 +243,11 @@ def memory_while(work: Callable[[], object]) -> float:
 
 
 def memory_read_ahead(make: Make, seconds: float) -> float:
-    """MB held when the training loop is slower than the pipeline, after it had ten times `seconds` to read ahead."""
+    """MB held when the training loop is slower than the pipeline, after it had 25 times `seconds` to read ahead."""
 
     def work() -> None:
         with running(make) as iterator:
-            deadline = time.perf_counter() + 10 * seconds
+            deadline = time.perf_counter() + 25 * seconds
             while time.perf_counter() < deadline:
                 next(iterator)
                 time.sleep(0.1)

@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 from typing import Any
 
 from benchmarks.contestants import Contestant
@@ -14,6 +15,36 @@ from benchmarks.environments import CACHE, import_root, python
 
 class Failed(Exception):
     """A measurement that gave no number; the message says why."""
+
+
+_GUARD = """
+import contextlib, os, signal, sys
+groups = set()
+for line in sys.stdin:
+    groups.symmetric_difference_update({int(line)})
+for group in groups:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+"""
+
+
+class _Guard:
+    """A process that ends those that were started, should this one be killed: who is stopped cannot notice it."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def note(self, group: int) -> None:
+        """Takes note that a group of processes was started, or, the second time, that it was ended."""
+        if self._process is None:
+            command = [sys.executable, "-c", _GUARD]
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"%d\n" % group)
+        self._process.stdin.flush()
+
+
+_guard = _Guard()
 
 
 class Process:
@@ -60,6 +91,7 @@ class Process:
             return
         self._signal(signal.SIGKILL)
         self._process.communicate()
+        _guard.note(self._process.pid)
         self._process = None
 
     def _signal(self, number: signal.Signals) -> None:
@@ -85,4 +117,5 @@ class Process:
                 env=environment,
                 start_new_session=True,
             )
+        _guard.note(self._process.pid)
         return self._process

@@ -146,6 +146,9 @@ class Bench:
         began = time.perf_counter()
         row = measured.row
         running = {turn: [] for turn in measured.turns if "failed" not in measured.found[label(*turn)]}
+        if row["fresh"]:  # it may have run other rows before
+            for turn in running:
+                self._processes[turn].stop()
         for _ in range(row["rounds"]):
             for turn in list(running):
                 try:

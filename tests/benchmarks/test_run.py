@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks.contestants import settings
-from benchmarks.process import Failed
+from benchmarks.process import Failed, Process
 from benchmarks.run import Bench
 
 
@@ -53,6 +53,16 @@ def test_of_the_rounds_of_a_repetition_rates_count_with_their_mean_and_costs_wit
         "cost": [10],
     }
     assert finished == ["rate", "cost"]
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_a_row_that_needs_new_processes_has_them(monkeypatch: pytest.MonkeyPatch, fresh: bool) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(Bench, "_install", lambda _bench, _names: None)
+    monkeypatch.setattr(Process, "stop", lambda _process: done.append("stop"))
+    monkeypatch.setattr(Process, "ask", lambda _process, _deadline, do, **_request: done.append(do) or 1.0)
+    Bench(repetitions=1, seconds=0.1).run([row("start", fresh=fresh)])
+    assert done == (["stop", "measure", "stop"] if fresh else ["measure", "finish"])
 
 
 def test_a_row_is_measured_twice_and_again_until_its_two_best_values_agree(measured: Any) -> None:

@@ -1,13 +1,15 @@
 """How contestants take turns: who does not have its turn stands still."""
 
+import subprocess
 import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from benchmarks import process
-from benchmarks.contestants import CONTESTANTS
+from benchmarks.contestants import CONTESTANTS, ROOT
 from benchmarks.process import Failed, Process
 
 # Answers every question with how often a thread of it has counted so far.
@@ -56,3 +58,27 @@ def test_one_that_does_not_answer_is_ended_and_started_again(counter: Process) -
         assert counter.ask(10, seconds=0.0) >= 0
     finally:
         counter.stop()
+
+
+def test_stopped_contestants_and_their_workers_end_when_the_command_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "python"
+    script.write_text(
+        "#!/bin/sh\nsleep 600 &\nread line\necho '{\"value\": '$!'}'\nread line\n"  # answers with its worker's number
+    )
+    script.chmod(0o755)
+    code = f"""
+import os, signal
+from benchmarks import process
+from benchmarks.contestants import CONTESTANTS
+process.python = lambda env: {str(script)!r}
+process.CACHE = __import__("pathlib").Path({str(tmp_path)!r})
+contestant = process.Process(CONTESTANTS["ours"])
+print(contestant.ask(10), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    worker = int(found.stdout)
+    deadline = time.monotonic() + 10
+    while psutil.pid_exists(worker) and psutil.Process(worker).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline, "it is still there"
+        time.sleep(0.02)
