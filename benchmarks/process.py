@@ -33,6 +33,7 @@ class _Guard:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._groups: set[int] = set()
 
     def note(self, group: int) -> None:
         """Takes note that a group of processes was started, or, the second time, that it was ended."""
@@ -42,6 +43,10 @@ class _Guard:
         assert self._process.stdin is not None
         self._process.stdin.write(b"%d\n" % group)
         self._process.stdin.flush()
+        self._groups ^= {group}
+        if not self._groups:
+            self._process.communicate()
+            self._process = None
 
 
 _guard = _Guard()

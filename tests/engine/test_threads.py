@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import grain
+from grain._src.engine import threads
 from grain._src.engine.ahead import _Runner
 from grain._src.engine.threads import ThreadedReader, _Work
 from grain.experimental import ThreadPrefetchIterDataset
@@ -333,3 +334,32 @@ def test_ten_million_elements_do_not_grow_memory(how):
 @linux
 def test_batches_of_images_with_default_options_stay_within_the_budget():
     assert megabytes("images") < 600
+
+
+def test_threads_leave_the_consumer_to_its_first_element(monkeypatch):
+    monkeypatch.setattr(threads, "_HEAD_START_SECONDS", 30.0)
+    begun, done = [], []
+
+    def work(x):
+        begun.append((x, list(done)))
+        time.sleep(5e-3)
+        done.append(x)
+        return x
+
+    with iter(M.range(100).map(work).to_iter_dataset()) as it:
+        assert next(it) == 0
+        assert list(it) == list(range(1, 100))
+    assert all(0 in before for x, before in begun if x), "somebody began with another before the first was there"
+
+
+def test_but_not_for_long():
+    other = threading.Event()
+
+    def work(x):
+        assert x != 0 or other.wait(30), "nobody reads ahead"
+        if x == 1:
+            other.set()
+        return x
+
+    with iter(M.range(10).map(work).to_iter_dataset()) as it:
+        assert list(it) == list(range(10))

@@ -27,6 +27,9 @@ _LONG_LOCK_WAIT = 1e-3  # seconds until a thread gets the interpreter lock, whic
 _BREATH_SECONDS = 1e-5  # and what the system's timer adds, 50 µs mostly, which is enough for a thread to wake up
 _AWAY_SECONDS = 10e-3  # after which such a consumer has something else to do
 _MOST_AWAY_SECONDS = 80e-3  # the longer it has not been away, the less often a thread looks
+_HEAD_START_SECONDS = (
+    20e-3  # has a consumer that computes its first element itself; one that takes longer is not worth waiting for
+)
 _ALONE_BYTES = 256 << 10
 _FEW = 8  # so few elements are looked up one by one: arithmetic on short arrays costs more
 
@@ -115,6 +118,7 @@ class _Work:
         self._consumer_cpu = 0.0  # what it had computed by then
         self._woken = 0.0  # when it woke a thread that is yet to come
         self._lock_wait = 0.0  # how long such threads waited for the interpreter lock
+        self._head_start = 0.0  # until when threads wait for the consumer's first block
         self._lane: _Lane | None = None
         self._lanes = Growth(
             1 if node.eager else max(1, BLOCK_RECORDS // node.width), amortized=True, parts=node.breadth
@@ -167,12 +171,14 @@ class _Work:
                 self._tuner.starved()
                 if position == self._next and (self._alone or self._active < self._most_threads):
                     claimed = self._claim()
+                    self._head_start = perf_counter() + _HEAD_START_SECONDS if claimed.first else 0.0
                     self._handed_out = 0.0, 0  # it is not away while it computes
                     break
             self._ready.wait(1.0)  # the deadline only guards against a thread that died without a result
             waited = True
         elements, error = self._compute(claimed)
         with self._lock:
+            self._head_start = 0.0
             return self._hand_out(position, elements, error)
 
     def _weigh(self, position: int) -> None:
@@ -245,7 +251,13 @@ class _Work:
             lane = None
         return _Claim(self._generation, start, self._next, start == self._origin, self._alone, lane)
 
+    def _head_start_left(self) -> float:
+        """For how long threads leave the consumer to itself: the first element comes sooner if nobody wants the lock."""
+        return max(0.0, self._head_start - perf_counter()) if self._head_start else 0.0
+
     def _may_claim(self) -> bool:
+        if self._head_start_left():
+            return False
         ahead = self._next - self._taken
         return not self._alone and self._next < self._length and (not ahead or ahead + self._size() <= self._window())
 
@@ -317,7 +329,7 @@ class _Work:
             with self._lock:
                 patience = _AWAY_SECONDS
                 while not self._stopped and self._active <= self._tuner.wanted and not self._may_claim():
-                    self._room.wait(patience if self._alone else None)
+                    self._room.wait(self._head_start_left() or (patience if self._alone else None))
                     patience = min(2 * patience, _MOST_AWAY_SECONDS)
                     if self._alone and self._is_away():
                         self._pace.end_trial(perf_counter())

@@ -4,13 +4,14 @@ _QUICK_SECONDS = 1e-3
 _MOST = 64
 
 
-def next_at_once(before: int, taken: int, seconds: float, quick: float = _QUICK_SECONDS) -> int:
+def next_at_once(before: int, taken: int, seconds: float, quick: float | None = None) -> int:
     """Returns how many to take next: as many as are quick, at most twice as many as `before`.
 
     Args:
       before: how many it were to be the last time.
       taken: how many were asked for.
       seconds: how long that took.
-      quick: how long it may take.
+      quick: how long it may take; a millisecond, where somebody waits for the first of them.
     """
-    return max(1, min(int(taken * quick / max(1e-9, seconds)), 2 * before, _MOST))
+    affordable = taken * (_QUICK_SECONDS if quick is None else quick) / max(1e-9, seconds)
+    return max(1, min(int(affordable), 2 * before, _MOST))
