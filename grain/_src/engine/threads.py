@@ -251,13 +251,11 @@ class _Work:
             lane = None
         return _Claim(self._generation, start, self._next, start == self._origin, self._alone, lane)
 
-    def _head_start_left(self) -> float:
-        """For how long threads leave the consumer to itself: the first element comes sooner if nobody wants the lock."""
-        return max(0.0, self._head_start - perf_counter()) if self._head_start else 0.0
-
     def _may_claim(self) -> bool:
-        if self._head_start_left():
-            return False
+        if self._head_start:
+            if perf_counter() < self._head_start:  # the first element comes sooner if nobody else wants the lock
+                return False
+            self._head_start = 0.0
         ahead = self._next - self._taken
         return not self._alone and self._next < self._length and (not ahead or ahead + self._size() <= self._window())
 
@@ -329,7 +327,8 @@ class _Work:
             with self._lock:
                 patience = _AWAY_SECONDS
                 while not self._stopped and self._active <= self._tuner.wanted and not self._may_claim():
-                    self._room.wait(self._head_start_left() or (patience if self._alone else None))
+                    left = max(1e-3, self._head_start - perf_counter()) if self._head_start else None
+                    self._room.wait(left or (patience if self._alone else None))
                     patience = min(2 * patience, _MOST_AWAY_SECONDS)
                     if self._alone and self._is_away():
                         self._pace.end_trial(perf_counter())
