@@ -1,6 +1,7 @@
 """How a number is taken from a running pipeline: rate, processor time, first item, close, state, memory."""
 
 import contextlib
+import gc
 import itertools
 import json
 import multiprocessing
@@ -141,6 +142,7 @@ def anew(once: Callable[[Make, float], float]) -> Take:
 def first_item(make: Make, _seconds: float) -> float:
     """Seconds from `iter()` to the first item; the source was made before, and the process has come to rest."""
     dataset = make()
+    gc.collect()  # else it is chance in whose first batch Python looks through the million records of the source
     time.sleep(_SETTLE_SECONDS)
     start = time.perf_counter()
     with running(lambda: dataset) as iterator:

@@ -1,7 +1,9 @@
 """How the harness takes numbers from an iterator."""
 
+import gc
 import itertools
 import time
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -81,3 +83,26 @@ def test_iterator_is_closed_after_the_last_measurement() -> None:
     assert closed == []
     del rates
     assert closed == [True]
+
+
+def test_first_item_does_not_pay_for_what_was_made_before() -> None:
+    garbage: list[weakref.ref[object]] = []
+    left = []
+
+    class Dataset:
+        def __iter__(self) -> Iterator[int]:
+            left.extend(ref() for ref in garbage)
+            return iter([1])
+
+    def make() -> Dataset:
+        cycle = Clock()
+        cycle.itself = cycle  # type: ignore[attr-defined]
+        garbage.append(weakref.ref(cycle))
+        return Dataset()
+
+    gc.disable()
+    try:
+        assert metrics.first_item(make, 0.0) >= 0
+    finally:
+        gc.enable()
+    assert left == [None]
