@@ -54,17 +54,16 @@ def cost_per_item(
 ) -> Iterator[float]:
     """Seconds of `clock` for one item of a pipeline that goes on running: of other items each time it is asked.
 
-    The first item and what follows for `warm_up` seconds do not count. Starts again where an epoch ends.
+    Starts again where an epoch ends. The first item and what follows for `warm_up` seconds do not count, if there is more.
     """
-    items, cost, warm = 0, 0.0, False
+    items, cost = 0, 0.0
     deadline = time.perf_counter() + _TRIES * seconds
     while True:
         with running(make) as iterator:
             next(iterator, None)
-            if not warm:
-                _drain(iterator, warm_up, clock)
-                warm = True
-            ended = False
+            ended = warm_up > 0 and _drain(iterator, warm_up, clock)[2]
+            if ended:
+                warm_up = 0.0
             while not ended:
                 taken, spent, ended = _drain(iterator, max(seconds - cost, seconds / _TRIES), clock)
                 items, cost = items + taken, cost + spent

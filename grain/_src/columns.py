@@ -75,6 +75,8 @@ def pack(elements: Any, least: int = _LONG, most_bytes: float = math.inf) -> Pac
         keys, lists = None, [elements]
     elif type(first) is dict and any(type(value) is np.ndarray for value in first.values()):
         keys = tuple(first)
+        if len(set(map(id, elements))) < len(elements):  # their arrays are there more often than once
+            return None
         if set(map(type, elements)) != {dict} or set(map(len, elements)) != {len(keys)}:
             return None
         if len(keys) > 1 and set(map(tuple, elements)) != {keys}:

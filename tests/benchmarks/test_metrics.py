@@ -44,6 +44,26 @@ def test_epoch_shorter_than_the_measurement_is_started_again() -> None:
     assert starts > 1
 
 
+def test_every_start_is_followed_by_a_warm_up() -> None:
+    clock, starts = Clock(), 0
+
+    def items() -> Iterator[None]:
+        nonlocal starts
+        starts += 1
+        began = time.perf_counter()
+        while (age := time.perf_counter() - began) < 0.3:
+            clock.now += 100 if age < 0.01 else 1
+            yield None
+
+    costs = metrics.cost_per_item(items, 0.02, 0.04, clock=clock)
+    while starts < 3:
+        assert next(costs) == 1
+
+
+def test_an_epoch_shorter_than_the_warm_up_is_measured_from_its_start() -> None:
+    assert next(metrics.cost_per_item(lambda: iter(range(1_000)), 0.01, 0.5)) > 0
+
+
 def test_a_pipeline_goes_on_running_between_two_measurements() -> None:
     starts = 0
 

@@ -16,7 +16,8 @@ IndexArray: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]  # `numpy.typing` ta
 
 _MIN_BITS = 16
 _MASK32 = 0xFFFFFFFF
-_FEW = 16  # values that are taken one by one: short arrays cost more
+_TABLE_BITS = 16  # so wide are words of which there is a table, of 128 KB at the most
+_FEW = 12  # values that are taken one by one: short arrays cost more
 
 
 def _seed_sequence(seed: int, count: int) -> list[int]:
@@ -57,24 +58,43 @@ def _word_bits(max_index: int) -> int:
     return (max(_MIN_BITS, math.ceil(math.log2(max_index))) + 1) // 2
 
 
+@functools.cache
+def _shifts(bits: int, lane: type[Any]) -> tuple[Any, ...]:
+    """How far a word is rotated, to the left and to the right, and what is left of it then."""
+    return tuple(map(lane, (1, 2, 8 % bits, bits - 1, bits - 2, bits - 8 % bits, (1 << bits) - 1)))
+
+
+def _mix(word: np.ndarray[Any, Any], bits: int) -> np.ndarray[Any, Any]:
+    """Returns what a Feistel step folds into the other word, but for the key; in lanes 8 bits wider than the words."""
+    r1, r2, r8, l1, l2, l8, mask = _shifts(bits, word.dtype.type)
+    mixed: np.ndarray[Any, Any] = ((word << r1) | (word >> l1)) & ((word << r8) | (word >> l8))
+    mixed ^= (word << r2) | (word >> l2)
+    mixed &= mask
+    return mixed
+
+
+@functools.cache
+def _mixed(bits: int) -> np.ndarray[Any, np.dtype[np.uint16]]:
+    """The same for every word: looking it up is one operation on an array, not ten."""
+    return _mix(np.arange(1 << bits, dtype=np.uint32), bits).astype(np.uint16)
+
+
 def _encrypt_array(values: np.ndarray[Any, Any], keys: tuple[int, ...], bits: int) -> np.ndarray[Any, Any]:
-    """Encrypts unsigned values of 2 * `bits` bits; words live in the dtype of `values`."""
-    word = values.dtype.type
-    mask, r1, r2, r8 = word((1 << bits) - 1), word(1), word(2), word(8 % bits)
-    l1, l2, l8 = word(bits - 1), word(bits - 2), word(bits - 8 % bits)
-    left, right = values >> word(bits), values & mask
+    """Encrypts values of 2 * `bits` bits, which may be signed if they fit into 32."""
+    lane = values.dtype.type
+    table = _mixed(bits) if bits <= _TABLE_BITS else None
+    left: np.ndarray[Any, Any] = values >> lane(bits)
+    right: np.ndarray[Any, Any] = values & lane((1 << bits) - 1)
     for key in keys:
         # One Feistel step: the other word, mixed, is folded in; then the words change places.
-        mixed = ((right << r1) | (right >> l1)) & ((right << r8) | (right >> l8))
-        mixed ^= (right << r2) | (right >> l2)
-        mixed ^= word(key)
-        mixed &= mask
-        left ^= mixed
+        left ^= _mix(right, bits) if table is None else table.take(right, mode="clip")
+        left ^= lane(key)
         left, right = right, left
     if len(keys) % 2:
         left, right = right, left
-    encrypted: np.ndarray[Any, Any] = (left << word(bits)) | right
-    return encrypted
+    left <<= lane(bits)
+    left |= right
+    return left
 
 
 def _encrypt(value: int, keys: tuple[int, ...], bits: int) -> int:
@@ -141,20 +161,16 @@ def permute_array(indices: IndexArray, max_index: int, seed: int, rounds: int = 
     if len(indices) <= _FEW:
         images = [_walk(index, max_index, keys, bits) for index in indices.tolist()]
         return np.array(images, np.int64)
-    # A rotated word reaches 8 bits past its width, so 16-bit words need 32-bit lanes and wider ones 64.
-    lane = np.uint32 if bits <= 16 else np.uint64
-    values = _encrypt_array(indices.astype(lane), keys, bits)
-    outside = np.flatnonzero(values > max_index)
-    walking = values[outside]
+    values = _encrypt_array(indices if bits <= _TABLE_BITS else indices.astype(np.uint64), keys, bits)
+    outside = (values > max_index).nonzero()[0]
+    walking = values.take(outside)
     while len(outside) > _FEW:
-        walking = _encrypt_array(walking, keys, bits)
-        done = walking <= max_index
-        values[outside[done]] = walking[done]
-        going = ~done
-        outside, walking = outside[going], walking[going]
+        values[outside] = walking = _encrypt_array(walking, keys, bits)
+        going = (walking > max_index).nonzero()[0]
+        outside, walking = outside.take(going), walking.take(going)
     for where, value in zip(outside.tolist(), walking.tolist(), strict=True):
         values[where] = _walk(value, max_index, keys, bits)
-    return values.astype(np.int64)
+    return values.astype(np.int64, copy=False)
 
 
 def permute(index: int, max_index: int, seed: int, rounds: int = 4) -> int:

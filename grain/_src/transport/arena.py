@@ -85,7 +85,7 @@ class Arena:
         slot = self.allocate(nbytes)
         if slot is None:
             return np.empty(shape, dtype)
-        return np.ndarray(shape, dtype, self.hold(slot))
+        return np.ndarray(shape, dtype, self.hold(slot, nbytes))
 
     def allocate(self, nbytes: int) -> Slot | None:
         """Takes a slot, 64-byte aligned, or returns None where the budget is spent."""
@@ -106,9 +106,9 @@ class Arena:
             self.bytes_in_use += size
         return slot
 
-    def hold(self, slot: Slot) -> SlotArray:
-        """The bytes of a slot that nobody holds yet; the slot is free again when this array and its views are gone."""
-        array = SlotArray(slot.size, np.uint8, self._segments[slot.segment][1], slot.offset)
+    def hold(self, slot: Slot, nbytes: int) -> SlotArray:
+        """The first bytes of a slot that nobody holds yet; it is free again when this array and its views are gone."""
+        array = SlotArray(nbytes, np.uint8, self._segments[slot.segment][1], slot.offset)
         array.dropped = self._dropped
         slot.held = True
         array.slot = slot

@@ -143,17 +143,20 @@ class _Packing:
         flags = array.flags
         root = arena.root_of(array)
         layout: tuple[Any, ...]
+        nbytes = array.nbytes
         # A small part of a large slot would keep all of it from being used again.
-        if root is not None and root.nbytes <= 2 * array.nbytes + MIN_SLOT_BYTES:
+        if root is not None and root.nbytes == nbytes and flags.c_contiguous:
+            layout = ()  # it is all of the slot
+        elif root is not None and root.nbytes <= 2 * nbytes + MIN_SLOT_BYTES:
             offset = address_of(array) - address_of(root)
             layout = (offset,) if flags.c_contiguous else (offset, array.strides)
         else:
-            slot = arena.allocate(array.nbytes)
+            slot = arena.allocate(nbytes)
             if slot is None:
                 return None
-            root = arena.hold(slot)
+            root = arena.hold(slot, nbytes)
             if flags.forc:
-                root[: array.nbytes] = flat_bytes(array)
+                root[:] = flat_bytes(array)
             else:
                 copy_into(np.ndarray(array.shape, array.dtype, root), array)
             layout = (0, None, "F") if flags.fnc else ()
@@ -175,7 +178,7 @@ class _Packing:
         slot = arena.allocate(raw.nbytes)
         if slot is None:
             return True
-        root = arena.hold(slot)
-        root[: raw.nbytes] = np.frombuffer(raw, np.uint8)
+        root = arena.hold(slot, raw.nbytes)
+        root[:] = np.frombuffer(raw, np.uint8)
         self._buffers.append((root, raw.nbytes))
         return False
