@@ -60,6 +60,21 @@ def test_one_that_does_not_answer_is_ended_and_started_again(counter: Process) -
         counter.stop()
 
 
+def test_one_that_is_ended_leaves_no_shared_memory(counter: Process, tmp_path: Path) -> None:
+    made = (
+        "from multiprocessing.shared_memory import SharedMemory as S; kept = S(create=True, size=64); name = kept.name"
+    )
+    script = _COUNTER.replace("count = 0", f"count = 0; {made}", 1).replace('"value": count', '"value": name')
+    (tmp_path / "counter").write_text(f"#!/bin/sh\nexec {sys.executable} -c '{script}'\n")
+    segment = Path("/dev/shm", counter.ask(10, seconds=0.0))
+    assert segment.exists()
+    counter.stop()
+    deadline = time.monotonic() + 10
+    while segment.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not segment.exists()
+
+
 def test_stopped_contestants_and_their_workers_end_when_the_command_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "python"
     script.write_text(
