@@ -6,14 +6,15 @@
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise, repeat
-from operator import is_
+from operator import attrgetter, is_
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 _LONG = 256  # elements; shorter lists pickle quickly enough
+_is_writeable = attrgetter("flags.writeable")
 
 
 class Column(NamedTuple):
@@ -34,8 +35,21 @@ class Column(NamedTuple):
             return list(values[start:stop])
         if ends is None:
             return [value.copy() for value in values[start:stop]] if copy else list(values[start:stop])
-        parts = pairwise([int(ends[start - 1]) if start else 0, *ends[start:stop].tolist()])
+        parts = _between(ends, start, stop)
         return [values[a:b].copy() for a, b in parts] if copy else [values[a:b] for a, b in parts]
+
+    def buffers(self, start: int, stop: int) -> "list[memoryview] | None":
+        """Returns vectors of numbers from `start` to `stop` as views of their memory: in two thirds of the time of arrays."""
+        values, ends = self
+        if type(values) is not np.ndarray or ends is None or values.dtype.kind not in "biuf":
+            return None
+        view = values.data
+        return [view[a:b] for a, b in _between(ends, start, stop)]
+
+
+def _between(ends: "np.ndarray[Any, np.dtype[np.intp]]", start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Returns from where to where in a flat array the parts from `start` to `stop` are."""
+    return pairwise([int(ends[start - 1]) if start else 0, *ends[start:stop].tolist()])
 
 
 class Packed(NamedTuple):
@@ -75,8 +89,6 @@ def pack(elements: Any, least: int = _LONG, most_bytes: float = math.inf) -> Pac
         keys, lists = None, [elements]
     elif type(first) is dict and any(type(value) is np.ndarray for value in first.values()):
         keys = tuple(first)
-        if len(set(map(id, elements))) < len(elements):  # their arrays are there more often than once
-            return None
         if set(map(type, elements)) != {dict} or set(map(len, elements)) != {len(keys)}:
             return None
         if len(keys) > 1 and set(map(tuple, elements)) != {keys}:
@@ -97,6 +109,8 @@ def pack(elements: Any, least: int = _LONG, most_bytes: float = math.inf) -> Pac
             arrays = arrays | own if arrays else own
             if len(own) == len(values):  # nor one that occurs more often than once, alone or in the same element
                 column = _column(values, most_bytes)
+            elif keys is not None and len(set(map(id, elements))) < len(elements):
+                return None  # where an element does, all that it holds is there so often
         columns.append(column)
     if all(isinstance(column.values, list | tuple) for column in columns):
         return None
@@ -111,14 +125,14 @@ def _column(values: Sequence[Any], most_bytes: float) -> Column:
     dtype = first.dtype
     if dtype.hasobject or dtype.metadata is not None or not _are_of(dtype, values):
         return as_it_is
-    if not all([v.flags.writeable for v in values]):
+    if not all(map(_is_writeable, values)):
         return as_it_is
     if [v.ndim for v in values].count(1) < len(values):
         return _column_of_rows(values, most_bytes)
     lengths = list(map(len, values))
     if max(lengths) * dtype.itemsize >= most_bytes:
         return as_it_is
-    flat = _flat(values, dtype)
+    flat = flat_of(values, dtype)
     if min(lengths) == max(lengths):
         return Column(flat.reshape(len(values), lengths[0]), None)
     return Column(flat, np.cumsum(lengths))
@@ -142,8 +156,8 @@ def _are_of(dtype: Any, values: Sequence[Any]) -> bool:
     return [own for own in dtypes if own.metadata is None].count(dtype) == len(values)
 
 
-def _flat(values: Sequence[Any], dtype: Any) -> "np.ndarray[Any, Any]":
-    """Returns vectors one after the other."""
+def flat_of(values: Sequence[Any], dtype: Any) -> "np.ndarray[Any, Any]":
+    """Returns vectors of a dtype one after the other."""
     try:
         return np.frombuffer(bytearray().join(values), dtype)  # in a third of the time
     except (TypeError, ValueError, BufferError):  # one has gaps, or there are no buffers of that dtype
@@ -192,8 +206,18 @@ class Part(Sequence[Any]):
 
     def vectors(self, key: Any, copy: bool) -> "list[np.ndarray[Any, Any]] | None":
         """Returns what the elements have under a key, if that is vectors; without a copy, one that is kept keeps all of them."""
+        column = self._column(key)
+        return None if column is None else column.part(self._start, self._stop, copy)
+
+    def buffers(self, key: Any) -> "tuple[Any, list[memoryview]] | None":
+        """Returns the dtype of those vectors, and their memory; None if they are no numbers."""
+        column = self._column(key)
+        views = None if column is None else column.buffers(self._start, self._stop)
+        return None if column is None or views is None else (column.values.dtype, views)
+
+    def _column(self, key: Any) -> Column | None:
         keys = self._packed.keys
         if keys is None or key not in keys:
             return None
         column = self._packed.columns[keys.index(key)]
-        return column.part(self._start, self._stop, copy) if column.is_of_vectors else None
+        return column if column.is_of_vectors else None

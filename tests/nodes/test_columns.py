@@ -90,6 +90,9 @@ def test_what_occurs_twice_is_not_copied():
     shared = np.zeros((4, 3))
     assert pack([{"image": shared, "label": i} for i in range(LENGTH)]) is None
     assert pack([{"image": image, "again": image} for image in images()]) is None, "two columns have it in common"
+    pairs = [{"x": x, "image": shared} for x in tokens()]
+    assert pack(pairs).columns[1].values == [shared] * LENGTH, "what only occurs twice in one column stays as it is"
+    assert pack([*pairs, pairs[0]]) is None
 
 
 def test_large_arrays_stay_by_themselves():
@@ -130,7 +133,14 @@ def test_the_vectors_of_a_part_are_had_without_its_elements(make):
         vectors = part.vectors("x", copy)
         assert same(vectors, [element["x"] for element in elements[100:200]])
         assert copy != any(np.shares_memory(vector, packed.columns[0].values) for vector in vectors)
+    views = part.buffers("x")
+    assert (views is None) == (packed.columns[0].ends is None), "they can be had as memory where they are parts of one"
+    if views is not None:
+        dtype, own = views
+        assert same([np.frombuffer(view, dtype) for view in own], vectors)
     assert part.vectors("image", False) is None, "matrices"
+    assert part.buffers("image") is None
+    assert part.buffers("z") is None
     assert part.vectors("n", False) is None, "numbers"
     assert part.vectors("z", False) is None, "they have no such thing"
     assert pack(make()).part(0, 9).vectors("x", False) is None, "they are no dicts"

@@ -16,6 +16,7 @@ from grain._src.conformance.equality import same
 from grain._src.engine.reader import ReaderIterator
 from grain._src.nodes import at_once
 from grain._src.nodes.packing_features import DocumentReader, features_of
+from grain._src.nodes.packing_rows import Like, pack_values
 
 INLINE = grain.ReadOptions(0, 0)
 LENGTH = 10
@@ -238,3 +239,82 @@ def test_only_groups_that_are_soon_complete_keep_parts_of_what_came_by_columns()
     large = pack(documents([]), bins=1 << 20)
     small = pack(documents([]), bins=4)
     assert [iter(ds)._brief for ds in (small, large)] == [True, False]
+
+
+DTYPES = ["i1", "?", "f2", "f8", ">i4", "c8", "M8[s]", "U3", "O", [("a", "i2"), ("b", "f4")]]
+WIDTH = 12
+
+
+def of_dtype(first, then, step=1):
+    """Documents of one dtype, and of another one from the middle on; with a step there are gaps in their memory."""
+
+    def make(number):
+        length = number * 7 % LENGTH + 1
+        dtype = first if number < 1_000 else then
+        return {"x": (np.arange(length * step) % 100 + number % 20).astype("i1").astype(dtype)[::step]}
+
+    return grain.MapDataset.range(2_000).map(make)
+
+
+def by_hand(ds):
+    """What `pack` makes of documents, written down as plainly as possible."""
+    rows, dtype = [[]], None
+    for document in ds:
+        place = next((row for row in rows if sum(map(len, row)) + len(document["x"]) <= WIDTH), None)
+        if place is None and len(rows) == 4:
+            yield from (_row(row, dtype) for row in rows)
+            rows, dtype = [], None
+        if place is None:
+            rows.append(place := [])
+        place.append(document["x"])
+        dtype = dtype or document["x"].dtype
+    yield from (_row(row, dtype) for row in rows)
+
+
+def _row(parts, dtype):
+    row = {"x": np.zeros(WIDTH, dtype)}
+    marks = {name: np.zeros(WIDTH, np.int32) for name in ("x_segment_ids", "x_positions")}
+    end = 0
+    for segment, part in enumerate(parts, 1):
+        place = slice(end, end := end + len(part))
+        row["x"][place] = part.astype(dtype)
+        marks["x_segment_ids"][place], marks["x_positions"][place] = segment, np.arange(len(part))
+    return {**row, **marks}
+
+
+# A dtype of its own, or another one later, where a number can become one of the first.
+TWO_DTYPES = [(dtype, dtype) for dtype in DTYPES] + [
+    (dtype, "f4") for dtype in DTYPES if np.dtype(dtype).kind not in "MUV"
+]
+
+
+@pytest.mark.parametrize(("first", "then"), TWO_DTYPES, ids=str)
+def test_tokens_of_any_dtype_are_packed_as_by_hand(first, then):
+    for step in (1, 2):
+        ds = of_dtype(first, then, step)
+        expected = list(by_hand(ds.to_iter_dataset(INLINE)))
+        packed = pack(ds.to_iter_dataset(INLINE), length_struct={"x": WIDTH})
+        assert same(list(packed), expected)
+        assert same(list(packed.mp_prefetch(grain.MultiprocessingOptions(1))), expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:5])
+def test_what_came_by_columns_shares_a_row_with_what_has_another_dtype(dtype):
+    first, second = np.arange(3).astype(dtype), np.arange(4) * 0.5
+    (feature,) = features_of({"x": WIDTH})
+    values = pack_values(feature, Like(first.dtype, (), alike=False), [[first.data, second]], [[3, 4]])
+    assert same(values[0], _row([first, second], first.dtype)["x"])
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_rows_and_batches_of_them_are_nobody_elses(workers):
+    packed = pack(many("x").to_iter_dataset(INLINE))
+    for ds in (packed, packed.batch(8)):
+        expected = list(ds)
+        it = iter(ds.mp_prefetch(grain.MultiprocessingOptions(workers))) if workers else iter(ds)
+        for element in expected:
+            own = next(it)
+            assert same(own, element)
+            for array in own.values():
+                array[:] = -1  # which changes none of those that follow
+        it.close()

@@ -206,7 +206,7 @@ class _Batch:
         flat: dict[str, Any] = {}
         trees.map_leaves(lambda _, leaf: flat.setdefault(f"leaf {len(flat)}", leaf), self._struct, element)
         document = self._reader.read_short(flat)
-        self._likes = self._likes or [Like(array) for array in document.arrays]
+        self._likes = self._likes or [Like.of(array) for array in document.arrays]
         for like, feature, array in zip(self._likes, self._features, document.arrays, strict=True):
             like.check(feature, array)
         row = self._bins.place(document.lengths)

@@ -1,7 +1,7 @@
 """How many elements to take at once: it takes less time than one by one, where that is quick."""
 
 _QUICK_SECONDS = 1e-3
-_MOST = 64
+_MOST = 256
 
 
 def next_at_once(before: int, taken: int, seconds: float, quick: float | None = None) -> int:

@@ -154,7 +154,7 @@ class ConcatThenSplitIterator(PackedRowsIterator):
         rows = list(takewhile(lambda row: row.kind == kind, following))
         columns = list(zip(*[row.columns for row in rows], strict=True))
         try:
-            written = write([Like(arrays[0]) for arrays in rows[0].columns], columns)
+            written = write([Like.of(arrays[0]) for arrays in rows[0].columns], columns)
         except Exception:
             if len(rows) > 1:  # it may be one of the others
                 return self._write(1, write)

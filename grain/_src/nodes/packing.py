@@ -87,7 +87,7 @@ class _Group:
     def add(self, document: Document) -> bool:
         """Puts a document into one of the rows; says no if it fits none."""
         if self._likes is None:
-            self._likes = [Like(array) for array in document.arrays]
+            self._likes = [Like(array.dtype, array.shape[1:], alike=True) for array in document.arrays]
             self._flat = not any(like.shape for like in self._likes)
         for array in document.arrays:
             if array.ndim > 1 or not self._flat:
@@ -97,8 +97,10 @@ class _Group:
         row = self.bins.place(document.lengths)
         if row is None:
             return False
-        for column, array in zip(self._columns, document.arrays, strict=True):
+        for like, column, array in zip(self._likes, self._columns, document.arrays, strict=True):
             column[row].append(array)
+            if array.dtype is not like.dtype:
+                like.alike = False
         if document.extras:
             for listed, value in zip(self._extras[row], document.extras, strict=True):
                 listed.append(value)
@@ -116,7 +118,12 @@ class _Group:
         if self._starts or not self._flat:
             return None
         if self._likes is None:
-            self._likes = [Like(arrays[begun]) for arrays in vectors.arrays]
+            firsts = [arrays[begun] for arrays in vectors.arrays]
+            pairs = zip(vectors.dtypes, firsts, strict=True)
+            self._likes = [Like(first.dtype if dtype is None else dtype, (), alike=True) for dtype, first in pairs]
+        for like, dtype in zip(self._likes, vectors.dtypes, strict=True):
+            if dtype is not like.dtype:
+                like.alike = False
         rows = self.bins.place_all([lengths[begun:] for lengths in vectors.lengths])
         for column, arrays in zip(self._columns, vectors.arrays, strict=True):
             for row, array in zip(rows, arrays[begun:], strict=False):
@@ -226,7 +233,7 @@ class PackIterator(PackedRowsIterator):
         """Adds elements that were read, at least one; says no at one that does not fit."""
         ahead, begun = self._ahead, self._ahead.taken
         if not begun:
-            self._vectors = self._reader.read_vectors(ahead.elements, self._brief)
+            self._vectors = self._reader.read_vectors(ahead.elements, self._brief, raw=True)
         added = None if self._vectors is None else group.add_vectors(self._vectors, begun)
         if added is not None:
             ahead.taken += added

@@ -3,6 +3,8 @@
 import dataclasses
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
+from operator import attrgetter, is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +14,8 @@ from grain._src import arguments
 from grain._src.columns import Part
 
 Array = npt.NDArray[Any]
+
+_dtype_of = attrgetter("dtype")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,10 +117,17 @@ class Document:
 
 
 class Vectors(NamedTuple):
-    """Elements taken apart: the vectors of each feature, and their lengths."""
+    """Elements taken apart: the vectors of each feature, their lengths, and the dtype that all of them have, if they do."""
 
-    arrays: list[list[Array]]
+    arrays: list[list[Any]]  # or what is in their memory
     lengths: list[list[int]]
+    dtypes: list[Any]
+
+
+def dtype_of_all(arrays: Sequence[Array]) -> Any:
+    """Returns the dtype of arrays; None if they have several, or may have."""
+    dtype = arrays[0].dtype
+    return dtype if all(map(is_, map(_dtype_of, arrays), repeat(dtype))) else None
 
 
 def all_have_one(elements: Sequence[Any]) -> bool:
@@ -126,8 +137,10 @@ def all_have_one(elements: Sequence[Any]) -> bool:
     return set(map(len, elements)) == {1}
 
 
-def _vectors(elements: Sequence[Any], name: str) -> list[Array] | None:
-    """Returns what dicts have under a name if that is vectors."""
+def _vectors(elements: Sequence[Any], name: str, copy: bool) -> list[Array] | None:
+    """Returns what dicts have under a name if that is vectors, with memory of their own if they came by columns."""
+    if isinstance(elements, Part):
+        return elements.vectors(name, copy)
     if set(map(type, elements)) != {dict}:
         return None
     arrays = [element.get(name) for element in elements]
@@ -176,25 +189,33 @@ class DocumentReader:
             raise KeyError(f"the element has no meta feature {name!r}: it has {list(element)}")
         return element[name]
 
-    def read_vectors(self, elements: Sequence[Any], brief: bool) -> Vectors | None:
+    def read_vectors(self, elements: Sequence[Any], brief: bool, raw: bool = False) -> Vectors | None:
         """Returns what is packed of elements if that is vectors, short enough for a row; None if one is not.
 
         Args:
           elements: to be taken apart.
           brief: whether the vectors are soon let go, so that they may be parts of arrays with many others.
+          raw: whether their memory will do instead of arrays.
         """
         if self._extras or not self._names:
             return None
-        arrays, lengths = [], []
+        vectors = Vectors([], [], [])
         for name, limit in zip(self._names, self._limits, strict=True):
-            own = elements.vectors(name, not brief) if isinstance(elements, Part) else _vectors(elements, name)
+            dtype: Any = None
+            own: list[Any] | None = None
+            if raw and brief and isinstance(elements, Part):
+                dtype, own = elements.buffers(name) or (None, None)
             if own is None:
+                own = _vectors(elements, name, not brief)
+                if own is None:
+                    return None
+                dtype = dtype_of_all(own)
+            lengths = list(map(len, own))
+            if max(lengths) > limit:
                 return None
-            arrays.append(own)
-            lengths.append(list(map(len, own)))
-            if max(lengths[-1]) > limit:
-                return None
-        return Vectors(arrays, lengths)
+            for column, value in zip(vectors, (own, lengths, dtype), strict=True):
+                column.append(value)
+        return vectors
 
     def read_short(self, element: Any) -> Document:
         """Returns the document in `element`, which must fit into an empty row."""

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from grain._src import trees
-from grain._src.nodes.packing_features import Array, Feature
+from grain._src.columns import flat_of
+from grain._src.nodes.packing_features import Array, Feature, dtype_of_all
 
 # So many rows, or tokens, are written at once: quicker than one by one, and who keeps one row keeps few others.
 _ROWS_AT_ONCE = 16
@@ -30,13 +31,25 @@ def rows_at_once(features: Sequence[Feature]) -> int:
 
 
 class Like:
-    """The dtype of a packed feature and the shape of one of its tokens."""
+    """The dtype of a packed feature and the shape of one of its tokens.
 
-    __slots__ = ("dtype", "shape")
+    Args:
+      dtype: of the first sequence.
+      shape: of its tokens.
+      alike: whether all sequences have that dtype; None if nobody has looked.
+    """
 
-    def __init__(self, array: Array) -> None:
-        self.dtype = array.dtype
-        self.shape = array.shape[1:]
+    __slots__ = ("alike", "dtype", "shape")
+
+    def __init__(self, dtype: Any, shape: tuple[int, ...], alike: bool | None = None) -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self.alike = alike
+
+    @classmethod
+    def of(cls, array: Array) -> "Like":
+        """Returns what a sequence is like."""
+        return cls(array.dtype, array.shape[1:])
 
     def check(self, feature: Feature, array: Array) -> None:
         """Raises if sequences as `array` cannot be packed with those before it."""
@@ -57,7 +70,7 @@ def pack_values(feature: Feature, like: Like, rows: Column, lengths: Lengths, st
     padding = np.zeros((length, *like.shape), like.dtype)
     if feature.padding is not None:
         padding[:] = feature.padding
-    parts: list[Array] = []
+    parts: list[Any] = []
     for number, arrays in enumerate(rows):
         end = 0
         if starts is None:
@@ -69,6 +82,9 @@ def pack_values(feature: Feature, like: Like, rows: Column, lengths: Lengths, st
                 end = start + len(array)
         if end < length:
             parts.append(padding[end:])
+    alike = dtype_of_all(parts) is like.dtype if like.alike is None else like.alike
+    if alike and not like.shape and not like.dtype.hasobject:
+        return flat_of(parts, like.dtype).reshape(len(rows), length)
     values = np.empty((len(rows) * length, *like.shape), like.dtype)
     try:
         np.concatenate(parts, out=values, casting="unsafe")
@@ -98,9 +114,8 @@ def pack_marks(length: int, rows: Lengths, starts: Lengths | None = None) -> tup
             ids.append(0)
             spans.append(length - end)
     counts = np.array(spans)
-    marks = np.empty((2, len(spans)), np.int32)
-    marks[0], marks[1] = ids, counts.cumsum() - counts
-    segment_ids, begins = marks.repeat(counts, axis=1)
+    segment_ids = np.array(ids, np.int32).repeat(counts)
+    begins = (counts.cumsum(dtype=np.int32) - counts).astype(np.int32).repeat(counts)
     positions = np.subtract(_counting(len(rows) * length), begins, out=begins)
     np.copyto(positions, 0, where=segment_ids == 0)
     return segment_ids.reshape(-1, length), positions.reshape(-1, length)
