@@ -175,7 +175,7 @@ def test_no_thread_outlives_its_iterator(how, kind):
 
 @pytest.mark.parametrize("kind", ["reader", "ahead"])
 def test_a_thread_may_collect_its_own_iterator_while_it_holds_the_lock(kind, monkeypatch):
-    owner, called_with_lock = (_Work, "_may_claim") if kind == "reader" else (_Runner, "_ready")
+    owner, called_with_lock = (_Work, "_delay") if kind == "reader" else (_Runner, "_ready")
     original = getattr(owner, called_with_lock)
     abandoned = threading.Event()
 

@@ -12,6 +12,7 @@ import numpy as np
 from grain._src import trees
 from grain._src.engine.bell import Bell
 from grain._src.engine.blocks import Block
+from grain._src.engine.courtesy import Courtesy
 from grain._src.engine.inline import BLOCK_RECORDS
 from grain._src.engine.tuning import Growth, Pace, ThreadTuner
 from grain._src.nodes.base import EarlyStop, MapNode
@@ -31,6 +32,7 @@ _HEAD_START_SECONDS = (
     20e-3  # has a consumer that computes its first element itself; one that takes longer is not worth waiting for
 )
 _ALONE_BYTES = 256 << 10
+_RESERVE_BLOCKS = 8  # so many are ready before a thread holds back for the consumer
 _FEW = 8  # so few elements are looked up one by one: arithmetic on short arrays costs more
 
 
@@ -111,6 +113,8 @@ class _Work:
         self._element_bytes = 1.0
         self._element_seconds = 0.0
         self._alone = False  # whether the consumer computes and the threads rest
+        self._courtesy = Courtesy()
+        self._idle = 0  # threads that wait for something to do
         self._pace = Pace()
         self._at_trial = False  # whether it does so because of that
         self._hungry = 0  # blocks in a row that the consumer would have computed as soon by itself
@@ -191,6 +195,8 @@ class _Work:
         since, elements = self._handed_out
         own = perf_counter() - since
         reading = elements * self._element_seconds
+        if elements:
+            self._courtesy.visit(own)
         if self._pace.rest or self._at_trial:
             self._at_trial = self._pace.rest  # what it found out counts, not what may keep threads from going on
             self._hungry = _HUNGRY_BLOCKS if self._at_trial else 0
@@ -226,8 +232,8 @@ class _Work:
         self._taken = end
         if error is not None:
             self._started = False  # what was computed ahead is of no use: the consumer stays where it is
-        # Waking a thread for every little room would only pass the interpreter lock to and fro.
-        elif self._active and not self._alone and (self._next - end) * 2 <= self._window():
+        # Waking a thread for every little room would only pass the interpreter lock to and fro, unless a block takes long.
+        elif self._idle and not self._alone and ((self._next - end) * 2 <= self._window() or self._tuner.computes):
             self._room.notify_all()
             self._woken = self._woken or perf_counter()
         now, cpu = perf_counter(), thread_time()
@@ -251,13 +257,20 @@ class _Work:
             lane = None
         return _Claim(self._generation, start, self._next, start == self._origin, self._alone, lane)
 
-    def _may_claim(self) -> bool:
+    def _delay(self) -> float | None:
+        """How many seconds a thread should wait before it begins a block; None until somebody wakes it."""
         if self._head_start:
-            if perf_counter() < self._head_start:  # the first element comes sooner if nobody else wants the lock
-                return False
+            left = self._head_start - perf_counter()
+            if left > 0:  # the first element comes sooner if nobody else wants the lock
+                return max(1e-3, left)
             self._head_start = 0.0
-        ahead = self._next - self._taken
-        return not self._alone and self._next < self._length and (not ahead or ahead + self._size() <= self._window())
+        ahead, size = self._next - self._taken, self._size()
+        if self._alone or self._next >= self._length or (ahead and ahead + size > self._window()):
+            return None
+        since, elements = self._handed_out
+        if not elements or ahead < _RESERVE_BLOCKS * size or not self._tuner.holds_lock:
+            return 0.0
+        return self._courtesy.pause(perf_counter() - since, size * self._element_seconds)
 
     def _compute(self, claim: "_Claim") -> tuple[list[Any], BaseException | None]:
         elements: list[Any] = []
@@ -326,9 +339,10 @@ class _Work:
         while True:
             with self._lock:
                 patience = _AWAY_SECONDS
-                while not self._stopped and self._active <= self._tuner.wanted and not self._may_claim():
-                    left = max(1e-3, self._head_start - perf_counter()) if self._head_start else None
-                    self._room.wait(left or (patience if self._alone else None))
+                while not self._stopped and self._active <= self._tuner.wanted and (delay := self._delay()) != 0:
+                    self._idle += 1
+                    self._room.wait(patience if self._alone and delay is None else delay)
+                    self._idle -= 1
                     patience = min(2 * patience, _MOST_AWAY_SECONDS)
                     if self._alone and self._is_away():
                         self._pace.end_trial(perf_counter())

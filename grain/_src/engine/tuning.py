@@ -113,6 +113,11 @@ class ThreadTuner:
         """Whether blocks take some time, and most of it is not waiting."""
         return self._wall >= _LONG_ENOUGH and self._wall < 2 * self._cpu
 
+    @property
+    def holds_lock(self) -> bool:
+        """Whether such blocks may keep the interpreter lock, for all that is known."""
+        return self.computes and self.wanted == 1 and not self.trying
+
     def _want(self, threads: int) -> None:
         if threads != self.wanted:
             self.wanted, self._blocks, self._starved = threads, 0, 0
