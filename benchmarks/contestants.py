@@ -122,7 +122,7 @@ CONTESTANTS = {
         Contestant("torchdata", "torch", "with_torchdata", "torchdata.nodes"),
         Contestant("hf", "hf", "with_datasets", "datasets"),
         Contestant("spdl", "spdl", "with_spdl", "spdl.pipeline"),
-        Contestant("limit", "ours", "bare"),
+        Contestant("limit", "ours", "bare", settings={"default": Plain(), TWO_WORKERS: Plain(workers=2)}),
     )
 }
 

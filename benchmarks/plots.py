@@ -50,7 +50,8 @@ def _overview(workloads: Mapping[str, Any], target: Path) -> None:
             ours = _value(entry["rows"], row, "ours best / reference best")
             if ours is not None:
                 default, torch, limit = (
-                    _value(entry["rows"], row, f"{who} / reference best") for who in ("ours", "torch best", "limit")
+                    _value(entry["rows"], row, f"{who} / reference best")
+                    for who in ("ours", "torch best", "limit best")
                 )
                 lines.append((f"{workload} · {row}", ours, default, torch, limit))
     if not lines:
@@ -111,11 +112,15 @@ def _shade(who: str) -> Any:
 
 
 def _bars(axes: Any, row: str, measured: Mapping[str, Any]) -> None:
-    """One row: a bar a contestant, the limit as a line."""
-    contestants = {who: numbers for who, numbers in measured["contestants"].items() if who != "limit"}
+    """One row: a bar a contestant, the limits as lines."""
+    limits, contestants = dict[str, float](), dict[str, Any]()
+    for who, numbers in measured["contestants"].items():
+        if not who.startswith("limit"):
+            contestants[who] = numbers
+        elif "best" in numbers:
+            limits[who] = numbers["best"]
     values = [numbers["best"] for numbers in contestants.values() if "best" in numbers]
-    limit = measured["contestants"].get("limit", {}).get("best")
-    shown = [value for value in (*values, limit) if value]
+    shown = [*filter(None, values), *limits.values()]
     logarithmic = bool(shown) and max(shown) > 20 * min(shown)
     for place, (who, numbers) in enumerate(contestants.items()):
         value = numbers.get("best")
@@ -126,9 +131,9 @@ def _bars(axes: Any, row: str, measured: Mapping[str, Any]) -> None:
         axes.annotate(
             text, (start, place), (3, 0), textcoords="offset points", va="center", fontsize=8, zorder=5, bbox=_PAPER
         )
-    if limit:
+    for who, limit in limits.items():
         axes.axvline(limit, color=LIMIT, linestyle="--", linewidth=1.2, zorder=3)
-        axes.annotate("limit", (limit, -0.6), (-3, 1), textcoords="offset points", ha="right", va="bottom", fontsize=7)
+        axes.annotate(who, (limit, -0.6), (-3, 1), textcoords="offset points", ha="right", va="bottom", fontsize=7)
     if logarithmic:
         axes.set_xscale("log")
         axes.set_xlim(min(shown) / 3, max(shown) * 4)

@@ -13,7 +13,7 @@ Made by `{command}` on {date} at commit {commit}: {cores} cores ({cpu}), Python 
 Best of the repetitions, and by how much they differ; contestants took turns. *reference* is grain 0.2.18 at its defaults, *reference inline* with
 `ReadOptions(0, 0)` (and, with workers, 16 buffers each), *2 workers* the same with two of them where the row names none,
 *best* the best of a library's settings, *limit* the user's own functions in a bare loop (in as many processes as the row
-has workers), memcpy, or `import numpy`. A ratio above 1 means better, whatever the unit.
+or the setting has workers), memcpy, or `import numpy`. A ratio above 1 means better, whatever the unit.
 
 ![overview](overview.png)
 """
@@ -63,7 +63,7 @@ def _overview(workloads: Mapping[str, Any]) -> Iterator[str]:
     for workload, entry in workloads.items():
         rows = entry["rows"]
         for row, measured in rows.items():
-            share = "" if (value := _maybe(rows, row, "ours best / limit")) is None else f"{value:.0%}"
+            share = "" if (value := _maybe(rows, row, "ours best / limit best")) is None else f"{value:.0%}"
             ours = "failed" if (value := _maybe(rows, row, "ours best")) is None else quantity(value)
             pairs = ("ours / reference best", *(f"ours best / {who} best" for who in rivals))
             cells = " | ".join(ratio(rows, row, expression) for expression in pairs)

@@ -103,7 +103,8 @@ def test_a_row_that_nobody_takes_part_in_is_passed_over(monkeypatch: pytest.Monk
 
 
 def test_two_workers_are_tried_where_a_row_wants_it_and_sets_none_itself() -> None:
-    assert "2 workers" in settings("reference", None, spread=True, defaults=False)
+    for who in ("ours", "reference", "limit"):  # a share of the limit is one of as many processes
+        assert "2 workers" in settings(who, None, spread=True, defaults=False)
     assert "2 workers" not in settings("reference", None, spread=False, defaults=False)
     assert "2 workers" not in settings("reference", 1, spread=True, defaults=False)
     assert settings("ours", None, spread=True, defaults=True) == ["default"]
