@@ -60,6 +60,14 @@ def test_visits_that_were_held_up_do_not_hide_how_long_the_consumer_is_away():
     assert any(courtesy.pause(6.0, 6.0) > 0 for _ in range(2)), "at most the first one fills up the buffer"
 
 
+def test_a_few_visits_that_come_soon_are_forgotten():
+    courtesy = Courtesy()
+    visits(courtesy, 1e-6)
+    visits(courtesy, 10.0, count=150)
+    courtesy.visit(1e-6)
+    assert any(courtesy.pause(6.0, 6.0) > 0 for _ in range(2))
+
+
 def test_a_consumer_that_takes_longer_from_now_on_is_known_after_some_time():
     courtesy = Courtesy()
     visits(courtesy, 10.0)

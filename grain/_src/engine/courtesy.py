@@ -1,9 +1,8 @@
 """When a thread that reads ahead holds back: so that a consumer that comes for its next element need not wait for it."""
 
-import math
-
 _LATE = 1.5  # times as long as usual stays away who is not coming soon
-_FORGOTTEN = 1.01  # at each visit so many times as long may the consumer have been away
+# What is usual is about the tenth part of the visits that come soonest: others may have been held up, or come in pairs.
+_SOONER, _LATER, _MUCH_LATER = 0.8, 1.02, 1.2
 _MARGIN = 1.1
 _VISITS = 8  # after so many one block is begun all the same, so that the buffer fills up in time
 
@@ -17,12 +16,14 @@ class Courtesy:
     """
 
     def __init__(self) -> None:
-        self._usual = math.inf  # seconds between two visits, about the shortest
+        self._usual = 0.0  # seconds between two visits; 0 if nothing is known
         self._visits = 0
 
     def visit(self, away: float) -> None:
-        """Takes note that the consumer came back after so many seconds; what held it up in between counts little."""
-        self._usual = min(away, _FORGOTTEN * self._usual)
+        """Takes note that the consumer came back after so many seconds."""
+        usual = self._usual or away
+        later = _MUCH_LATER if away > 2 * usual else _LATER
+        self._usual = min(max(away, _SOONER * usual), later * usual)
         self._visits += 1
 
     def pause(self, away: float, seconds: float) -> float:
