@@ -318,7 +318,8 @@ class _Work:
             # One element of each block stands for the rest; quickly up, slowly down.
             size = trees.nbytes(elements[-1])
             self._element_bytes = max(size, 0.9 * self._element_bytes + 0.1 * size)
-            self._element_seconds += 0.2 * (seconds / len(elements) - self._element_seconds)
+            each = min(seconds / len(elements), 4 * self._element_seconds or seconds)  # one straggler is not a trend
+            self._element_seconds += 0.2 * (each - self._element_seconds)
             self._blocks.observe(seconds / max(1, active), len(elements))  # so often one comes
 
     def _size(self) -> int:
