@@ -131,9 +131,9 @@ def _bars(axes: Any, row: str, measured: Mapping[str, Any]) -> None:
         axes.annotate(
             text, (start, place), (3, 0), textcoords="offset points", va="center", fontsize=8, zorder=5, bbox=_PAPER
         )
-    for who, limit in limits.items():
+    for (who, limit), (side, offset) in zip(limits.items(), (("right", -3), ("left", 3)), strict=False):
         axes.axvline(limit, color=LIMIT, linestyle="--", linewidth=1.2, zorder=3)
-        axes.annotate(who, (limit, -0.6), (-3, 1), textcoords="offset points", ha="right", va="bottom", fontsize=7)
+        axes.annotate(who, (limit, -0.6), (offset, 1), textcoords="offset points", ha=side, va="bottom", fontsize=7)
     if logarithmic:
         axes.set_xscale("log")
         axes.set_xlim(min(shown) / 3, max(shown) * 4)
