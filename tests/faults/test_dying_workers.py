@@ -211,6 +211,31 @@ def test_an_element_that_kills_while_threads_read_others_takes_none_of_them_with
     assert seen == 1501 // (batch_size or 1)
 
 
+def test_a_block_that_killed_is_computed_again_where_nothing_else_has_run(tmp_path):
+    """In another worker a thread may be reading ahead the very element that kills, and the block would be blamed twice."""
+    log = tmp_path / "log"
+
+    def work(x):
+        time.sleep(1e-3)
+        with log.open("a") as file:
+            file.write(f"{os.getpid()} {x}\n")
+        if x == 700:
+            os._exit(1)
+        return x
+
+    with pytest.warns(RuntimeWarning, match="is replaced"):
+        with iter(M.range(2000).map(work).to_iter_dataset(grain.ReadOptions(0, 0)).mp_prefetch(workers(2))) as it:
+            with pytest.raises(WorkerDied):
+                list(it)
+            assert it.get_state() == {"next_index": 700}
+    lines = [tuple(map(int, line.split())) for line in log.read_text().splitlines()]
+    first, second = [pid for pid, x in lines if x == 700]
+    assert first != second
+    ran = [x for pid, x in lines if pid == second]
+    assert ran == list(range(ran[0], 701))
+    assert [x for pid, x in lines if pid == first][-len(ran) :] == ran
+
+
 def test_a_worker_that_gets_on_is_not_silent():
     def work(x):
         time.sleep(0.001 if x < 200 else 0.15)

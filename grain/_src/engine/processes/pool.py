@@ -150,13 +150,14 @@ class Pool:
             raise
         return self._shared[number]
 
-    def _spawn(self, index: int) -> None:
+    def _spawn(self, index: int) -> WorkerProcess:
         worker = WorkerProcess(index)
         self._workers.insert(index, worker)
         self._by_socket[worker.socket] = worker
         self._sockets.register(worker.socket, select.POLLIN)
         with contextlib.suppress(ChannelClosed):
             worker.channel.send((INIT, index, self.num_workers, _ARENA_BYTES // self.num_workers), self._init)
+        return worker
 
     def _dispatch(self) -> None:
         self.start()
@@ -369,9 +370,12 @@ class Pool:
             if suspect.deaths >= (_MAX_KILLS_OF_A_BLOCK if from_outside else _MAX_DEATHS_OF_A_BLOCK):
                 worker.tasks.popleft()
                 suspect.fail(f"was silent for more than worker_timeout ({self._timeout} s)" if worker.late else how)
-        again = [task for task in worker.tasks if not task.cancelled and task.reply is None]
+        again = deque(task for task in worker.tasks if not task.cancelled and task.reply is None)
+        fresh = self._spawn(worker.index)
+        if again and again[0].deaths:
+            # Where nothing else has run: elsewhere a thread may still be reading ahead the very element that kills.
+            self._send(fresh, again.popleft())
         self._waiting.extendleft(reversed(again))
-        self._spawn(worker.index)
         if not self._warned and not worker.innocent:
             self._warned = True
             warn(
