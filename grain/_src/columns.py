@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, repeat
 from operator import attrgetter, is_
+from sys import getrefcount
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -33,10 +34,13 @@ class Column(NamedTuple):
         values, ends = self
         if type(values) is not np.ndarray:
             return list(values[start:stop])
-        if ends is None:
-            return [value.copy() for value in values[start:stop]] if copy else list(values[start:stop])
-        parts = _between(ends, start, stop)
-        return [values[a:b].copy() for a, b in parts] if copy else [values[a:b] for a, b in parts]
+        parts = list(values[start:stop]) if ends is None else [values[a:b] for a, b in _between(ends, start, stop)]
+        if copy:
+            parts = [part.copy() for part in parts]
+            if not values.flags.writeable:
+                for part in parts:
+                    part.flags.writeable = False
+        return parts
 
     def buffers(self, start: int, stop: int) -> "list[memoryview] | None":
         """Returns vectors of numbers from `start` to `stop` as views of their memory: in two thirds of the time of arrays."""
@@ -103,6 +107,9 @@ def pack(elements: Any, least: int = _LONG, most_bytes: float = math.inf) -> Pac
     for values in lists:
         column = Column(values, None)
         if type(values[0]) is np.ndarray:
+            if _nobody_else_holds(values, 1 if keys is None else 2):
+                columns.append(_column(values, most_bytes))
+                continue
             own = set(map(id, values))
             if not arrays.isdisjoint(own):
                 return None  # an array that two columns have in common must not be copied for each
@@ -117,6 +124,11 @@ def pack(elements: Any, least: int = _LONG, most_bytes: float = math.inf) -> Pac
     return Packed(type(elements), keys, columns)
 
 
+def _nobody_else_holds(values: Sequence[Any], holders: int) -> bool:
+    """Whether each has so many holders and no other, so that none is there twice: sooner known than by comparing them."""
+    return set(map(getrefcount, values)) == {holders + 1}  # and the one who counts
+
+
 def _column(values: Sequence[Any], most_bytes: float) -> Column:
     """Returns arrays, none of which is there twice, as one; as they are where that would change them."""
     first, as_it_is = values[0], Column(values, None)
@@ -125,17 +137,27 @@ def _column(values: Sequence[Any], most_bytes: float) -> Column:
     dtype = first.dtype
     if dtype.hasobject or dtype.metadata is not None or not _are_of(dtype, values):
         return as_it_is
-    if not all(map(_is_writeable, values)):
+    writeable = set(map(_is_writeable, values))
+    if len(writeable) > 1:
         return as_it_is
-    if [v.ndim for v in values].count(1) < len(values):
-        return _column_of_rows(values, most_bytes)
-    lengths = list(map(len, values))
-    if max(lengths) * dtype.itemsize >= most_bytes:
-        return as_it_is
+    vectors = [v.ndim for v in values].count(1) == len(values)
+    column = _column_of_vectors(values, most_bytes) if vectors else _column_of_rows(values, most_bytes)
+    if type(column.values) is np.ndarray:
+        (column.values.flags.writeable,) = writeable
+    return column
+
+
+def _column_of_vectors(values: Sequence[Any], most_bytes: float) -> Column:
+    """The same for arrays of one axis."""
+    dtype = values[0].dtype
+    lengths = np.fromiter(map(len, values), np.intp, len(values))
+    longest = int(lengths.max())
+    if longest * dtype.itemsize >= most_bytes:
+        return Column(values, None)
     flat = flat_of(values, dtype)
-    if min(lengths) == max(lengths):
-        return Column(flat.reshape(len(values), lengths[0]), None)
-    return Column(flat, np.cumsum(lengths))
+    if lengths.min() == longest:
+        return Column(flat.reshape(len(values), longest), None)
+    return Column(flat, lengths.cumsum())
 
 
 def _column_of_rows(values: Sequence[Any], most_bytes: float) -> Column:

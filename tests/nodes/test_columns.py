@@ -95,6 +95,50 @@ def test_what_occurs_twice_is_not_copied():
     assert pack([*pairs, pairs[0]]) is None
 
 
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["new", "held elsewhere too"])
+@pytest.mark.parametrize("make", [images, tokens])
+def test_who_else_holds_an_array_makes_no_difference(make, elsewhere):
+    elements = [{"x": array} for array in make()]
+    held = [element["x"] for element in elements] if elsewhere else []
+    packed = pack(elements)
+    assert type(packed.columns[0].values) is np.ndarray
+    assert same(unpack(packed), elements)
+    assert not any(np.shares_memory(array, packed.columns[0].values) for array in held)
+
+
+@pytest.mark.parametrize("twice", [0, 1])
+def test_an_array_that_is_there_twice_is_found_whoever_else_holds_it(twice):
+    """Each array has as many holders as the others, and one of them is there twice all the same."""
+    first, second = tokens(), tokens()
+    held = [first[: 1 - twice], second[:twice]]
+    second[twice], first[twice] = first[0], second[1]
+    elements = [{"a": a, "b": b} for a, b in zip(first, second, strict=True)]
+    assert pack(elements) is None
+    assert held
+
+
+@pytest.mark.parametrize("make", [images, lambda: images(shape=(5,)), tokens])
+def test_arrays_that_cannot_be_written_stay_so(make):
+    elements = [{"x": array} for array in make()]
+    for element in elements:
+        element["x"].flags.writeable = False
+    packed = pack(elements)
+    assert type(packed.columns[0].values) is np.ndarray
+    for back in (unpack(packed), unpack(packed, copy=True), list(packed.part(0, LENGTH))):
+        assert same(back, elements)
+        assert not any(element["x"].flags.writeable for element in back)
+
+
+def test_views_of_bytes_come_back_from_workers_as_they_were():
+    """As tokens often are: `np.frombuffer` of a record gives what cannot be written."""
+    ds = grain.MapDataset.range(2_000).map(lambda i: {"tokens": np.frombuffer(bytes(range(i % 50)), np.uint8)})
+    inline = list(ds.to_iter_dataset(grain.ReadOptions(0, 0)))
+    with iter(ds.to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(1))) as iterator:
+        spread = list(iterator)
+    assert same(spread, inline)
+    assert not any(element["tokens"].flags.writeable for element in [*spread, *inline])
+
+
 def test_large_arrays_stay_by_themselves():
     large = changed(tokens(), 7, np.zeros(1000, np.int32))
     assert pack(large, most_bytes=4000) is None
