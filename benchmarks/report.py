@@ -7,8 +7,8 @@ from benchmarks.ratios import PRECISION, NotMeasured, evaluate, goals
 
 _HEAD = """# Results
 
-Made by `{command}` on {date} at commit {commit}: {cores} cores ({cpu}), Python {python}, {system}, load {load} before.
-{versions}.
+Made by `{command}` on {date} at commit {commit}: {cores} cores ({cpu}), Python {python}, {system}, load {load} before,
+{addresses} addresses. {versions}.
 
 Best of the repetitions, and by how much they differ; contestants took turns. *reference* is grain 0.2.18 at its defaults, *reference inline* with
 `ReadOptions(0, 0)` (and, with workers, 16 buffers each), *2 workers* the same with two of them where the row names none,
@@ -38,7 +38,8 @@ def ratio(rows: Mapping[str, Any], row: str, expression: str) -> str:
 def markdown(results: Mapping[str, Any]) -> str:
     workloads = results["workloads"]
     run = next(iter(workloads.values()))["run"]
-    head = _HEAD.format(**run, **run["machine"], versions=_versions(results["versions"]))
+    machine = {"addresses": "random", **run["machine"]}
+    head = _HEAD.format(**run, **machine, versions=_versions(results["versions"]))
     parts = [head, *_overview(workloads), "", *_goals(results), "", *_details(workloads)]
     return "\n".join(parts) + "\n"
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.contestants import CONTESTANTS, ENVIRONMENTS, LIBRARY, ROOT, label, settings
 from benchmarks.environments import NotInstalled, python, versions
-from benchmarks.process import Failed, Process
+from benchmarks.process import Failed, Process, fixed_addresses
 from benchmarks.ratios import PRECISION
 from benchmarks.report import quantity
 
@@ -201,6 +201,7 @@ def circumstances(command: str) -> dict[str, Any]:
             "python": platform.python_version(),
             "system": f"{platform.system()} {platform.machine()}",
             "load": round(os.getloadavg()[0], 1),
+            "addresses": "fixed" if fixed_addresses() else "random",
         },
     }
 

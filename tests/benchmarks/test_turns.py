@@ -60,6 +60,17 @@ def test_one_that_does_not_answer_is_ended_and_started_again(counter: Process) -
         counter.stop()
 
 
+@pytest.mark.skipif(not process.fixed_addresses(), reason="addresses cannot be fixed here")
+def test_code_lies_at_the_same_addresses_each_time(counter: Process, tmp_path: Path) -> None:
+    script = _COUNTER.replace('"value": count', '"value": open("/proc/self/maps").readline().split()[0]')
+    (tmp_path / "counter").write_text(f"#!/bin/sh\nexec {sys.executable} -c '{script}'\n")
+    found = set()
+    for _ in range(3):
+        found.add(counter.ask(10, seconds=0.0))
+        counter.stop()
+    assert len(found) == 1
+
+
 def test_one_that_is_ended_leaves_no_shared_memory(counter: Process, tmp_path: Path) -> None:
     made = (
         "from multiprocessing.shared_memory import SharedMemory as S; kept = S(create=True, size=64); name = kept.name"
