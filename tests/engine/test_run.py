@@ -56,12 +56,7 @@ def test_without_an_interpreter_lock_threads_serve_instead_of_processes(monkeypa
     assert threading.main_thread().name not in {name for _, name in elements}
 
 
-def worker_pids():
-    children = psutil.Process().children()
-    return [child.pid for child in children if any("processes.worker" in word for word in child.cmdline())]
-
-
-def test_iter_starts_one_worker_which_loads_while_nothing_is_asked_for():
+def test_iter_starts_one_worker_which_loads_while_nothing_is_asked_for(worker_pids):
     ds = grain.MapDataset.range(10).to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(num_workers=2))
     before = worker_pids()
     with iter(ds) as it:
@@ -73,7 +68,7 @@ def test_iter_starts_one_worker_which_loads_while_nothing_is_asked_for():
     assert worker_pids() == before
 
 
-def test_an_iterator_that_nobody_asks_leaves_nothing_behind():
+def test_an_iterator_that_nobody_asks_leaves_nothing_behind(worker_pids):
     before = worker_pids()
     it = iter(grain.MapDataset.range(10).to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(num_workers=2)))
     assert len(worker_pids()) == len(before) + 1

@@ -6,7 +6,6 @@ import time
 
 import ml_dtypes
 import numpy as np
-import psutil
 import pytest
 
 import grain
@@ -18,12 +17,6 @@ INLINE = grain.ReadOptions(0, 0)
 
 def workers(count, **options):
     return grain.MultiprocessingOptions(num_workers=count, **options)
-
-
-def pids():
-    """The worker processes; other children, such as the tracker of shared memory, may be there from tests before."""
-    children = psutil.Process().children()
-    return sorted(child.pid for child in children if any("processes.worker" in word for word in child.cmdline()))
 
 
 class Opaque:
@@ -110,24 +103,24 @@ def test_the_work_is_done_elsewhere_and_what_follows_here():
     assert os.getpid() not in {there for there, _ in seen}
 
 
-def test_workers_stay_warm_across_states_and_epochs():
+def test_workers_stay_warm_across_states_and_epochs(worker_pids):
     with iter(M.range(50).map(lambda x: x).repeat(2).to_iter_dataset().mp_prefetch(workers(2))) as it:
         start = it.get_state()
         expected = list(it)
-        before = pids()
+        before = worker_pids()
         assert len(before) == 2
         for _ in range(3):
             it.set_state(start)
             assert list(it) == expected
-        assert pids() == before
+        assert worker_pids() == before
 
 
-def test_a_second_mp_prefetch_is_harmless():
+def test_a_second_mp_prefetch_is_harmless(worker_pids):
     inner = M.range(30).map(lambda x: x + 1).to_iter_dataset().filter(lambda x: x % 2).mp_prefetch(workers(2))
     ds = inner.map(lambda x: x * 10).batch(2).mp_prefetch(workers(2))
     with iter(ds) as it:
         first = next(it)
-        assert len(pids()) <= 2
+        assert len(worker_pids()) <= 2
         assert [first.tolist(), *(batch.tolist() for batch in it)] == [
             [10 * x, 10 * (x + 2)] if x + 2 <= 30 else [10 * x] for x in range(1, 31, 4)
         ]

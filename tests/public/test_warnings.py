@@ -1,8 +1,9 @@
 """A warning points at the line of the user's program that it is about."""
 
 import inspect
+import os
+import signal
 
-import psutil
 import pytest
 
 import grain
@@ -27,12 +28,11 @@ def test_a_filter_that_drops_too_much(options):
     assert only(caught) == line
 
 
-def test_a_worker_that_is_killed():
+def test_a_worker_that_is_killed(worker_pids):
     ds = grain.MapDataset.range(1000).to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(num_workers=1))
     with iter(ds) as it:
-        for child in psutil.Process().children():
-            if any("processes.worker" in word for word in child.cmdline()):
-                child.kill()
+        for pid in worker_pids():
+            os.kill(pid, signal.SIGKILL)
         with pytest.warns(RuntimeWarning, match="was killed") as caught:
             line, found = here(), list(it)
     assert only(caught) == line and found == list(range(1000))
