@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from grain._src.transport.share import Shared
 
 _ARENA_BYTES = 1 << 30
-_MAX_DEATHS_OF_A_BLOCK, _MAX_KILLS_OF_A_BLOCK = 2, 4
 _MAX_FAILED_STARTS = 3
 _SILENCE_SECONDS = 60.0
 _STUCK_SECONDS = 2e-3
@@ -365,9 +364,7 @@ class Pool:
             suspect.deaths += worker.ready and not worker.innocent
             if suspect.deaths and isinstance(self._stages[suspect.stage], Stage):
                 suspect.request = (*suspect.request[:2], 1)  # output by output, to know which one it is
-            # Somebody else may have sent these, and may have hit the same block before.
-            from_outside = -status in (signal.SIGKILL, signal.SIGTERM) and not worker.condemned
-            if suspect.deaths >= (_MAX_KILLS_OF_A_BLOCK if from_outside else _MAX_DEATHS_OF_A_BLOCK):
+            if suspect.is_hopeless(-status in (signal.SIGKILL, signal.SIGTERM) and not worker.condemned):
                 worker.tasks.popleft()
                 suspect.fail(f"was silent for more than worker_timeout ({self._timeout} s)" if worker.late else how)
         again = deque(task for task in worker.tasks if not task.cancelled and task.reply is None)
@@ -396,9 +393,8 @@ class Pool:
                 continue
             late = f"worker process {worker.index} has not answered for {silence:.1f} s; it is at:\n{worker.stack()}"
             worker.since = now
-            if self._timeout is None:
-                warn(late, RuntimeWarning)
-            else:
+            if self._timeout is not None:
+                late += "It counts as dead."
                 worker.late = True
                 worker.condemn()
-                warn(f"{late}It counts as dead.", RuntimeWarning)
+            warn(late, RuntimeWarning)

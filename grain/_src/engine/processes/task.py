@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from grain._src.columns import Packed
 
 
+_MAX_DEATHS, _MAX_KILLS = 2, 4
+
+
 class Task:
     """A block to compute.
 
@@ -47,6 +50,10 @@ class Task:
         rest.number, rest.cancelled = self.number, self.cancelled
         rest.deaths = min(1, self.deaths)
         return rest
+
+    def is_hopeless(self, killed: bool) -> bool:
+        """Whether too many workers have died of it; where one was killed, somebody else may have done it, and before, too."""
+        return self.deaths >= (_MAX_KILLS if killed else _MAX_DEATHS)
 
     def fail(self, how: str) -> None:
         """Gives up: no worker survives it. `how` says how the last one ended."""
