@@ -28,6 +28,10 @@ _GAIN = 1.2  # so much faster threads have to be than none
 _TRIED_BLOCKS = 4
 _PAUSE_BLOCKS = 100  # after which threads are tried again; twice as many after the next time, up to
 _MOST_PAUSE_BLOCKS = 400
+_CHECKED_BLOCKS = (
+    _TRIED_BLOCKS  # after which one without threads shows what that takes now; twice as many after the next
+)
+_CHECK_SECONDS = 50e-3  # so long it may take at the most
 
 
 Reads: TypeAlias = tuple[MapNode, IndexArray]
@@ -72,8 +76,10 @@ class Fan:
         self._warm = False  # the first block loads and opens things
         self._alone = 0.0  # seconds for a record without threads
         self._together: list[float] = []  # and with them, of the last blocks
+        self._fastest = 0.0  # of those that were judged
         self._pause = 0  # blocks for which there are none, because they were of no use
         self._next_pause = _PAUSE_BLOCKS
+        self._until_check = self._next_check = _CHECKED_BLOCKS
         self.fanned, self._read_records = False, 0  # of this block
 
     @property
@@ -108,28 +114,40 @@ class Fan:
                 seconds = self._alone + (min(seconds, 2 * self._alone) - self._alone) / 4
             self._alone = seconds
             self._together.clear()
+            if not self._until_check:
+                self._next_check *= 2
+                self._until_check = self._next_check
+                self._give_up_if_slow()
             return
+        self._until_check = max(0, self._until_check - 1)
         self._together.append(seconds)
         if len(self._together) == _TRIED_BLOCKS:
-            if min(self._together) * _GAIN > self._alone:
-                self._tuner, self._pause = ThreadTuner(self._most, self._cores), self._next_pause
-                self._next_pause = min(2 * self._next_pause, _MOST_PAUSE_BLOCKS)
+            self._fastest = min(self._together)
             self._together.clear()
+            self._give_up_if_slow()
+
+    def _give_up_if_slow(self) -> None:
+        if self._fastest * _GAIN > self._alone:
+            self._tuner, self._pause = ThreadTuner(self._most, self._cores), self._next_pause
+            self._next_pause = min(2 * self._next_pause, _MOST_PAUSE_BLOCKS)
 
     def _read(self, node: MapNode, indices: IndexArray) -> Iterator[Any]:
-        together = self._worth_it(node, indices)
+        together = self._worth_it(node, indices, self._until_check)
         if together or node.width == 1:  # else they are counted when their elements are asked for
             self._read_records += len(indices) * node.width
         if not self._warm and self._most > 1 and node.width == 1:
             return self._find_out(node, indices)
         return self._read_together(node, indices) if together else node.stream(indices)
 
-    def _worth_it(self, node: MapNode, indices: IndexArray) -> bool:
-        """Whether several threads read this sooner."""
+    def _worth_it(self, node: MapNode, indices: IndexArray, until_check: int) -> bool:
+        """Whether several threads read this sooner, unless it is time to see whether they do."""
         threads, width = self._tuner.wanted, node.width
+        records = width * len(indices)
+        if not until_check and self._fastest * threads * records <= _CHECK_SECONDS:
+            return False
         # A few batches leave threads without work: their elements, which they ask for in turn, do not.
         few = len(indices) < (_PARTS * threads if width > 1 else 2)
-        return threads > 1 and not few and self._alone * width * len(indices) >= _WORTH_IT_SECONDS
+        return threads > 1 and not few and self._alone * records >= _WORTH_IT_SECONDS
 
     def _find_out(self, node: MapNode, indices: IndexArray) -> Iterator[Any]:
         """Reads the first block: one by one, and the rest together as soon as it is clear that reading waits."""
@@ -201,7 +219,7 @@ class Fan:
 
     def _ask(self, node: MapNode, indices: IndexArray) -> Iterator[Any]:
         """In place of `_read`: comes to the same decision, and goes no further."""
-        if self._worth_it(node, indices):
+        if self._worth_it(node, indices, max(0, self._until_check - 1)):
             raise _Asked((node, indices))
         if node.width == 1:
             raise _Asked(None)
