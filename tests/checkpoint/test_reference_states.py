@@ -37,6 +37,13 @@ def test_workers_that_have_read_a_beginning_determine_a_position(num_workers, co
         assert next(it).tolist() == [position, position + 1]
 
 
+def test_a_thread_that_works_ahead_says_the_position_in_its_own_words():
+    with iter(grain.experimental.ThreadPrefetchIterDataset(pipeline(), prefetch_buffer_size=2)) as it:
+        it.set_state(at(3, 2, 2))
+        assert it.get_state() == {"next_index": 7}
+        assert next(it).tolist() == [7, 8]
+
+
 @pytest.mark.parametrize("num_workers", [0, 2])
 @pytest.mark.parametrize("counts", [(4, 2), (1, 2), (2, 1, 2)])
 def test_workers_that_have_read_with_gaps_are_refused_with_the_reason(num_workers, counts):

@@ -72,7 +72,7 @@ class AheadIterator(DatasetIterator[Any]):
         except Exception:
             self._parent.set_state(self._state)  # the thread had run ahead: stay where the consumer is
             raise
-        self._state = state
+        self._state = self._parent.get_state()  # in its own words: `state` may be one of the original library's workers
         self._position = _position(self._parent)
 
     def __getattr__(self, name: str) -> Any:
