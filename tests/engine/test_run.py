@@ -46,9 +46,10 @@ def test_an_observer_is_shown_what_runs_each_stage_and_may_stand_in_for_it():
 
 
 def test_without_an_interpreter_lock_threads_serve_instead_of_processes(monkeypatch):
-    monkeypatch.setattr(run, "_has_lock", lambda: False)
+    monkeypatch.setattr(run, "has_lock", lambda: False)
     ds = grain.MapDataset.range(100).map(lambda x: (x, threading.current_thread().name)).to_iter_dataset()
     before = set(psutil.Process().children())
+    assert "a thread, ahead" in str(ds.filter(bool).mp_prefetch(grain.MultiprocessingOptions(2)))
     with iter(ds.mp_prefetch(grain.MultiprocessingOptions(2))) as it:
         elements = list(it)
         assert set(psutil.Process().children()) == before

@@ -43,6 +43,18 @@ def test_the_options_of_workers_come_without_named_shared_memory():
     assert not {"multiprocessing.shared_memory", "concurrent.futures"} & set(loaded)
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_what_starts_workers_is_loaded_when_they_are_asked_for_and_not_before(workers):
+    code = f"""
+import grain, sys
+ds = grain.MapDataset.range(3).to_iter_dataset()
+before = "grain._src.engine.processes.pool" in sys.modules
+ds.mp_prefetch(grain.MultiprocessingOptions({workers}))
+print(before, "grain._src.engine.processes.pool" in sys.modules, "cloudpickle" in sys.modules)
+"""
+    assert run(code) == f"False {bool(workers)} False\n"
+
+
 def test_import_has_no_side_effects():
     code = """
 import threading, signal, warnings, logging, numpy

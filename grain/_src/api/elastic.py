@@ -6,10 +6,10 @@ from grain._src import arguments
 from grain._src.api.dataset import Dataset, checked_dataset
 from grain._src.api.iter_dataset import IterDataset
 from grain._src.api.map_dataset import MapDataset
+from grain._src.engine.run import on_workers
 from grain._src.nodes.base import Node
 from grain._src.nodes.batch import StreamBatch
 from grain._src.nodes.elastic import shard_global_batch
-from grain._src.nodes.prefetch import ProcessPrefetch
 from grain._src.nodes.stream import DatasetIterator
 from grain._src.nodes.to_iter import ToIter
 from grain._src.options import MultiprocessingOptions, ReadOptions, checked_read_options
@@ -70,7 +70,7 @@ class ElasticIterator(IterDataset[Any]):
                 MultiprocessingOptions,
                 "grain.MultiprocessingOptions",
             )
-            node = ProcessPrefetch(node, options)
+            node = on_workers(node, options)
         self._own_node: Node = node
         self._pipeline = node
         self._running: DatasetIterator[Any] | None = None

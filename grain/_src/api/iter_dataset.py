@@ -10,13 +10,12 @@ import numpy as np
 from grain._src import arguments, transforms
 from grain._src.api.apply import apply_transformations
 from grain._src.api.dataset import Dataset
-from grain._src.engine.run import iterate
+from grain._src.engine.run import iterate, on_workers
 from grain._src.indexing.mixture import integer_weights
 from grain._src.nodes import batch, flat_map, steps
 from grain._src.nodes.base import Node
 from grain._src.nodes.custom import CustomStream
 from grain._src.nodes.mix import StreamMix
-from grain._src.nodes.prefetch import ProcessPrefetch
 from grain._src.nodes.seeding import resolve_seed
 from grain._src.nodes.stream import DatasetIterator
 from grain._src.options import MultiprocessingOptions
@@ -150,7 +149,7 @@ class IterDataset(Dataset[T]):
         if worker_init_fn is not None:
             arguments.function("worker_init_fn", worker_init_fn)
         arguments.flag("sequential_slice", sequential_slice)
-        return IterDataset._of(ProcessPrefetch(self._node, options, worker_init_fn), (self,))
+        return IterDataset._of(on_workers(self._node, options, worker_init_fn), (self,))
 
     def prefetch(self, multiprocessing_options: MultiprocessingOptions) -> IterDataset[T]:
         """The older name of `mp_prefetch`."""

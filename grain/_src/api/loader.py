@@ -10,10 +10,9 @@ from grain._src.api.loader_pipeline import build, check_operation
 from grain._src.api.loader_state import StateFormat
 from grain._src.api.map_dataset import MapDataset
 from grain._src.checkpoint.storage import DirectoryStorage
-from grain._src.engine.run import iterate
+from grain._src.engine.run import iterate, on_workers
 from grain._src.nodes.base import Node
 from grain._src.nodes.loader_source import SampledSource
-from grain._src.nodes.prefetch import ProcessPrefetch
 from grain._src.nodes.stream import without_calls
 from grain._src.options import MultiprocessingOptions, ReadOptions, checked_read_options
 from grain._src.sharding import ShardOptions
@@ -89,7 +88,7 @@ class DataLoader:
     def _build(self) -> Node:
         node = build(self._sampled, self._operations, self._read_options)
         options = self._multiprocessing_options
-        return ProcessPrefetch(node, options) if options.num_workers else node
+        return on_workers(node, options) if options.num_workers else node
 
     @property
     def multiprocessing_options(self) -> MultiprocessingOptions:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from grain._src.engine import run
 from grain._src.engine.plan import remote_of, spreads_of, stage_of
 from grain._src.nodes import steps
 from grain._src.nodes.base import MapNode, Node
@@ -10,6 +11,7 @@ from grain._src.nodes.to_iter import ToIter, WithOptions
 from grain._src.options import ReadOptions
 
 Places = dict[int, str]
+_AHEAD = "a thread, ahead"
 
 
 def places(node: Node) -> Places:
@@ -20,9 +22,11 @@ def places(node: Node) -> Places:
 def _places(node: Node, workers: int, thread: str) -> Places:
     match node:
         case ProcessPrefetch():
+            if node.options.num_workers and not run.has_lock():
+                return _places(node.parent, 0, _AHEAD)
             return _places(node.parent, workers or node.options.num_workers, thread)
         case ThreadPrefetch():
-            return _places(node.parent, workers, "a thread, ahead" if node.buffer_size and not workers else thread)
+            return _places(node.parent, workers, _AHEAD if node.buffer_size and not workers else thread)
         case WithOptions():
             return _places(node.parent, workers, thread)
     pool = f"{workers} worker process{'es' if workers > 1 else ''}"

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from grain._src.engine import processes
@@ -20,8 +20,9 @@ from grain._src.nodes.prefetch import ProcessPrefetch, ThreadPrefetch
 from grain._src.nodes.steps import Step, StreamWithoutHoles
 from grain._src.nodes.stream import DatasetIterator, SelfStarting, StreamNode
 from grain._src.nodes.to_iter import ToIter, WithOptions
+from grain._src.options import MultiprocessingOptions
 
-_has_lock = getattr(sys, "_is_gil_enabled", lambda: True)  # whether threads take turns at one interpreter lock
+has_lock = getattr(sys, "_is_gil_enabled", lambda: True)  # whether threads take turns at one interpreter lock
 
 
 def iterate(node: Node) -> DatasetIterator[Any]:
@@ -39,6 +40,15 @@ def iterate(node: Node) -> DatasetIterator[Any]:
             options = options.merge(above.options)
     with context.using(dataclasses.replace(here, options=options)):
         return _start(node)
+
+
+def on_workers(
+    node: Node, options: MultiprocessingOptions, init: Callable[[int, int], None] | None = None
+) -> ProcessPrefetch:
+    """Returns `node`, computed by worker processes. What starts them is loaded here: the first element need not wait for it."""
+    if options.num_workers and has_lock() and not processes.in_worker:
+        processes.load_first()
+    return ProcessPrefetch(node, options, init)
 
 
 def _start(node: Node) -> DatasetIterator[Any]:
@@ -89,7 +99,7 @@ def _spread(node: ProcessPrefetch) -> DatasetIterator[Any]:
     here = context.current()
     if not node.options.num_workers or here.workers is not None or processes.in_worker:
         return _start(node.parent)  # within the pipeline of another `mp_prefetch` its workers do everything
-    if not _has_lock():
+    if not has_lock():
         # Threads that run at once need no processes: those that read, and one that runs the rest ahead.
         return AheadIterator(_start(node.parent), node.options.num_workers * (1 + node.options.per_worker_buffer_size))
     with _collecting_later():

@@ -1,6 +1,6 @@
 """The process executor: a pool of stateless workers, and the iterators that feed and read it.
 
-Its modules are loaded when the first `mp_prefetch` runs; what encodes and decodes, while its first worker starts.
+Its modules are loaded when the first pipeline is to run in workers; what encodes and decodes, while the first worker starts.
 """
 
 import importlib
@@ -40,9 +40,18 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+def load_first() -> None:
+    """Loads what starts workers."""
+    _load("Pool", "PooledIterator")
+
+
 def load_rest() -> None:
     """Loads what is needed when the first worker answers, which is starting meanwhile."""
-    for name in ("dump_work", "decode"):
+    _load("dump_work", "decode")
+
+
+def _load(*names: str) -> None:
+    for name in names:
         if name not in globals():
             __getattr__(name)
 
@@ -59,5 +68,6 @@ __all__ = [
     "dump_init",
     "dump_work",
     "encode_error",
+    "load_first",
     "load_rest",
 ]
