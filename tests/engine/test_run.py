@@ -3,6 +3,7 @@
 import dataclasses
 import gc
 import threading
+import time
 
 import psutil
 import pytest
@@ -45,9 +46,10 @@ def test_an_observer_is_shown_what_runs_each_stage_and_may_stand_in_for_it():
     ]
 
 
-def test_without_an_interpreter_lock_threads_serve_instead_of_processes(monkeypatch):
+@pytest.mark.parametrize("options", [None, grain.ReadOptions(0, 0)])
+def test_without_an_interpreter_lock_threads_serve_instead_of_processes(monkeypatch, options):
     monkeypatch.setattr(run, "has_lock", lambda: False)
-    ds = grain.MapDataset.range(100).map(lambda x: (x, threading.current_thread().name)).to_iter_dataset()
+    ds = grain.MapDataset.range(100).map(lambda x: (x, threading.current_thread().name)).to_iter_dataset(options)
     before = set(psutil.Process().children())
     assert "a thread, ahead" in str(ds.filter(bool).mp_prefetch(grain.MultiprocessingOptions(2)))
     with iter(ds.mp_prefetch(grain.MultiprocessingOptions(2))) as it:
@@ -55,6 +57,20 @@ def test_without_an_interpreter_lock_threads_serve_instead_of_processes(monkeypa
         assert set(psutil.Process().children()) == before
     assert [x for x, _ in elements] == list(range(100))
     assert threading.main_thread().name not in {name for _, name in elements}
+
+
+def test_without_an_interpreter_lock_as_many_threads_read_as_there_would_be_workers(monkeypatch):
+    monkeypatch.setattr(run, "has_lock", lambda: False)
+
+    def reader_of(_):
+        time.sleep(2e-3)
+        return threading.get_ident()
+
+    ds = grain.MapDataset.range(300).map(reader_of).to_iter_dataset(grain.ReadOptions(0, 0))
+    with iter(ds.mp_prefetch(grain.MultiprocessingOptions(3))) as it:
+        readers = set(it)
+    assert threading.get_ident() not in readers
+    assert 1 < len(readers) <= 4  # the one that runs ahead may read, too
 
 
 def test_iter_starts_one_worker_which_loads_while_nothing_is_asked_for(worker_pids):

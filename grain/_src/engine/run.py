@@ -101,7 +101,9 @@ def _spread(node: ProcessPrefetch) -> DatasetIterator[Any]:
         return _start(node.parent)  # within the pipeline of another `mp_prefetch` its workers do everything
     if not has_lock():
         # Threads that run at once need no processes: those that read, and one that runs the rest ahead.
-        return AheadIterator(_start(node.parent), node.options.num_workers * (1 + node.options.per_worker_buffer_size))
+        threads = max(here.threads, node.options.num_workers)
+        with context.using(dataclasses.replace(here, threads=threads)):
+            return AheadIterator(_start(node.parent), threads * (1 + node.options.per_worker_buffer_size))
     with _collecting_later():
         pool = processes.Pool(node.options, node.worker_init_fn)
         pool.start()  # the first one loads its modules while this process restores a checkpoint, or compiles
@@ -123,10 +125,13 @@ def _collecting_later() -> Iterator[None]:
 
 
 def _read(node: ToIter) -> DatasetIterator[Any]:
-    options = node.read_options
+    least = context.current().threads
+    threads, size = int(node.read_options.num_threads), int(node.read_options.prefetch_buffer_size)
+    if not threads or not size:
+        threads, size = least, 2 * least
     reader: Reader
-    if int(options.num_threads) and int(options.prefetch_buffer_size):
-        reader = ThreadedReader(node.parent, int(options.num_threads), int(options.prefetch_buffer_size))
+    if threads:
+        reader = ThreadedReader(node.parent, max(threads, least), max(size, least))
     else:
         reader = InlineReader(node.parent)
     return ReaderIterator(node.parent, reader, node.allow_nones)

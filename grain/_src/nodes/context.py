@@ -17,12 +17,14 @@ class RunContext(Frozen):
     Args:
       options: the options that `WithOptionsIterDataset` gave.
       workers: the pool of processes that `mp_prefetch` started, or None.
+      threads: how many threads read at the least, since `mp_prefetch` asks for so many workers and threads serve as well.
       observer: called with each node that is started here and what runs it; what it returns runs in its place. None, and
         then nothing is called, unless somebody wants to measure.
     """
 
     options: DatasetOptions = dataclasses.field(default_factory=DatasetOptions)
     workers: Any = None
+    threads: int = 0
     observer: Callable[[Any, Any], Any] | None = None
 
 
