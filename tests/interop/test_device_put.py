@@ -39,6 +39,15 @@ def test_elements_are_the_same_on_the_device(sizes):
     assert batches[0]["x"].devices() == {device()}
 
 
+@pytest.mark.parametrize("size", [0, 2])
+def test_a_dataset_with_random_access_is_taken_as_it_is(size):
+    ds = grain.MapDataset.range(40).map(lambda x: {"x": np.full(3, x, np.float32), "y": x}).batch(4)
+    it = iter(device_put(ds, device(), cpu_buffer_size=size))
+    batch = next(it)
+    assert isinstance(batch["x"], jax.Array) and it.get_state() == {"next_index": 1}
+    assert plain([batch, *it]) == plain(ds)
+
+
 def test_the_state_is_that_of_what_was_seen_not_of_what_is_ahead():
     it = iter(device_put(pipeline(), device()))
     for _ in range(3):
@@ -94,8 +103,8 @@ def test_a_sharding_lays_batches_out():
 
 
 def test_bad_arguments_fail_at_construction():
-    with pytest.raises(TypeError, match="to_iter_dataset"):
-        device_put(grain.MapDataset.range(3), device())
+    with pytest.raises(TypeError, match="ds must be a MapDataset or an IterDataset, got range"):
+        device_put(range(3), device())
     with pytest.raises(ValueError, match="cpu_buffer_size"):
         device_put(pipeline(), device(), cpu_buffer_size=-1)
 

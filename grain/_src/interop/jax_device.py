@@ -4,7 +4,9 @@ import dataclasses
 from typing import Any
 
 from grain._src import arguments
+from grain._src.api.dataset import Dataset, checked_dataset
 from grain._src.api.iter_dataset import IterDataset
+from grain._src.api.map_dataset import MapDataset
 from grain._src.frozen import frozen
 from grain._src.interop.jax_arrays import place
 from grain._src.nodes.base import Node
@@ -31,7 +33,7 @@ class Placement:
 
 
 def device_put(
-    ds: IterDataset[Any], device: Any, *, cpu_buffer_size: int = 4, device_buffer_size: int = 2
+    ds: Dataset[Any], device: Any, *, cpu_buffer_size: int = 4, device_buffer_size: int = 2
 ) -> IterDataset[Any]:
     """Returns the stream with each element on `device`, some of them ahead of what is asked for.
 
@@ -40,14 +42,15 @@ def device_put(
         ds = device_put(ds, jax.sharding.NamedSharding(mesh, PartitionSpec("data")))
 
     Args:
-      ds: the stream.
+      ds: the stream, or a dataset with random access, which is read as `to_iter_dataset()` does by default.
       device: a `jax.Device`, a `jax.sharding.Sharding`, or a Mesh over whose first axis the rows are split. Where
         devices of other hosts take part, every host gives its rows of the global batch.
       cpu_buffer_size: how many elements to hold ready in this process's memory.
       device_buffer_size: how many elements to hold ready on the device.
     """
-    if not isinstance(ds, IterDataset):
-        raise TypeError(f"ds must be an IterDataset, got {type(ds).__name__}. Call `to_iter_dataset()` before.")
+    checked_dataset("ds", ds, Dataset)
+    if isinstance(ds, MapDataset):
+        ds = ds.to_iter_dataset()
     here = _ahead(ds._node, arguments.non_negative("cpu_buffer_size", cpu_buffer_size))
     there = DevicePut(here, Placement(device))
     ahead = arguments.non_negative("device_buffer_size", device_buffer_size)
