@@ -8,9 +8,9 @@ import select
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
+from benchmarks import guard
 from benchmarks.contestants import Contestant
 from benchmarks.environments import CACHE, import_root, python
 
@@ -32,17 +32,6 @@ def fixed_addresses() -> tuple[str, ...]:
     return ()
 
 
-_GUARD = """
-import contextlib, os, signal, sys
-groups = set()
-for line in sys.stdin:
-    groups.symmetric_difference_update({int(line)})
-for group in groups:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)
-"""
-
-
 class _Guard:
     """A process that ends those that were started, should this one be killed: who is stopped cannot notice it."""
 
@@ -53,7 +42,7 @@ class _Guard:
     def note(self, group: int) -> None:
         """Takes note that a group of processes was started, or, the second time, that it was ended."""
         if self._process is None:
-            command = [sys.executable, "-c", _GUARD]
+            command = [sys.executable, guard.__file__]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
         assert self._process.stdin is not None
         self._process.stdin.write(b"%d\n" % group)
@@ -65,19 +54,6 @@ class _Guard:
 
 
 _guard = _Guard()
-
-
-def _members(group: int) -> list[int]:
-    """The processes of a group, but for Python's trackers: they remove the shared memory that the others leave, and end."""
-    found, processes = [], Path("/proc")
-    if not processes.is_dir():
-        return [-group]  # which stands for all of them
-    for entry in processes.iterdir():
-        with contextlib.suppress(OSError, ValueError):
-            pid = int(entry.name)
-            if os.getpgid(pid) == group and b"resource_tracker" not in (entry / "cmdline").read_bytes():
-                found.append(pid)
-    return found
 
 
 class Process:
@@ -122,11 +98,7 @@ class Process:
         """Ends the process and whatever it started."""
         if self._process is None:
             return
-        self._signal(signal.SIGSTOP)  # so that none is started meanwhile
-        for pid in _members(self._process.pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self._signal(signal.SIGCONT)
+        guard.end(self._process.pid)
         self._process.communicate()
         _guard.note(self._process.pid)
         self._process = None

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -71,19 +72,51 @@ def test_code_lies_at_the_same_addresses_each_time(counter: Process, tmp_path: P
     assert len(found) == 1
 
 
-def test_one_that_is_ended_leaves_no_shared_memory(counter: Process, tmp_path: Path) -> None:
+def wait_until(done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not done() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert done()
+
+
+def keep_shared_memory(script: Path) -> None:
+    """Has the contestant make some, and answer with its name."""
     made = (
         "from multiprocessing.shared_memory import SharedMemory as S; kept = S(create=True, size=64); name = kept.name"
     )
-    script = _COUNTER.replace("count = 0", f"count = 0; {made}", 1).replace('"value": count', '"value": name')
-    (tmp_path / "counter").write_text(f"#!/bin/sh\nexec {sys.executable} -c '{script}'\n")
+    code = _COUNTER.replace("count = 0", f"count = 0; {made}", 1).replace('"value": count', '"value": name')
+    script.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{code}'\n")
+
+
+def answer_to_a_killed_command(script: Path) -> str:
+    """What a contestant answers to a command that is killed then."""
+    code = f"""
+import os, signal
+from benchmarks import process
+from benchmarks.contestants import CONTESTANTS
+process.python = lambda env: {str(script)!r}
+process.CACHE = __import__("pathlib").Path({str(script.parent)!r})
+contestant = process.Process(CONTESTANTS["ours"])
+print(contestant.ask(10, seconds=0.0), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT).stdout.strip()
+
+
+def test_one_that_is_ended_leaves_no_shared_memory(counter: Process, tmp_path: Path) -> None:
+    keep_shared_memory(tmp_path / "counter")
     segment = Path("/dev/shm", counter.ask(10, seconds=0.0))
     assert segment.exists()
     counter.stop()
-    deadline = time.monotonic() + 10
-    while segment.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not segment.exists()
+    wait_until(lambda: not segment.exists())
+
+
+@pytest.mark.usefixtures("counter")
+def test_nor_does_one_whose_command_is_killed(tmp_path: Path) -> None:
+    keep_shared_memory(tmp_path / "counter")
+    name = answer_to_a_killed_command(tmp_path / "counter")
+    assert name
+    wait_until(lambda: not Path("/dev/shm", name).exists())
 
 
 def test_stopped_contestants_and_their_workers_end_when_the_command_is_killed(tmp_path: Path) -> None:
@@ -92,19 +125,5 @@ def test_stopped_contestants_and_their_workers_end_when_the_command_is_killed(tm
         "#!/bin/sh\nsleep 600 &\nread line\necho '{\"value\": '$!'}'\nread line\n"  # answers with its worker's number
     )
     script.chmod(0o755)
-    code = f"""
-import os, signal
-from benchmarks import process
-from benchmarks.contestants import CONTESTANTS
-process.python = lambda env: {str(script)!r}
-process.CACHE = __import__("pathlib").Path({str(tmp_path)!r})
-contestant = process.Process(CONTESTANTS["ours"])
-print(contestant.ask(10), flush=True)
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    worker = int(found.stdout)
-    deadline = time.monotonic() + 10
-    while psutil.pid_exists(worker) and psutil.Process(worker).status() != psutil.STATUS_ZOMBIE:
-        assert time.monotonic() < deadline, "it is still there"
-        time.sleep(0.02)
+    worker = int(answer_to_a_killed_command(script))
+    wait_until(lambda: not psutil.pid_exists(worker) or psutil.Process(worker).status() == psutil.STATUS_ZOMBIE)
