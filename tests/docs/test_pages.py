@@ -11,6 +11,7 @@ from . import pages
 NEEDS = {
     "checkpoints.md": ("jax", "orbax.checkpoint"),
     "jax.md": ("jax", "orbax.checkpoint"),
+    "keras.md": ("jax", "keras"),
     "sources.md": ("pyarrow", "torch", "datasets"),
     "pytorch.md": ("torch",),
 }
@@ -19,6 +20,7 @@ NEEDS = {
 @pytest.mark.filterwarnings("default")  # of other packages; what a page says about warnings it shows itself
 @pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)
 def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERAS_BACKEND", "jax")  # what is asked for here must not load another one
     for package in NEEDS.get(page.name, ()):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)

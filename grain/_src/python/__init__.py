@@ -1,0 +1,1 @@
+"""Private modules of the original library that other libraries import by name."""
